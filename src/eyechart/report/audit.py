@@ -132,8 +132,8 @@ def compare_conditions(
         for name, values in questions.values.items()
         if name not in (IMAGE, TEXT_MODEL)
     }
-    known = [name for name, one in compared.items() if one is not None]
-    adjusted = dict(zip(known, stats.adjust_holm([_p_of(compared[name]) for name in known]), strict=True))
+    known = {name: one.p for name, one in compared.items() if one is not None}
+    adjusted = dict(zip(known, stats.adjust_holm([*known.values()]), strict=True))
     found = {}
     for name in questions.values:
         if name == TEXT_MODEL:
@@ -156,10 +156,6 @@ def compare_conditions(
             changed=_share(questions.changed.get(name, ())),
         )
     return found
-
-
-def _p_of(gain: stats.Paired | None) -> float:
-    return 1.0 if gain is None else gain.p
 
 
 def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Interval | None:

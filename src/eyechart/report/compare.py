@@ -337,7 +337,7 @@ def _compare_pairs(
     questions: Sequence[SharedQuestions], pairs: Sequence[tuple[str, str]], correction: Correction
 ) -> list[Difference]:
     """The first run of each pair minus the second, in each set of questions, corrected for all of them."""
-    tested = [(part, a, b, _test(part, a, b)) for part in questions for a, b in pairs]
+    tested = [(part, a, b, pair_values(part, part, a, b)) for part in questions for a, b in pairs]
     alpha = ALPHA / len(tested) if correction == "holm" else ALPHA
     return [
         Difference(
@@ -377,11 +377,8 @@ def _add_failures(part: SharedQuestions, a: str, b: str) -> dict[str, Any]:
     n_failed = sum(low_a != high_a or low_b != high_b for low_a, high_a, low_b, high_b in rows)
     if not n_failed:
         return {}
-    low = stats.paired(worst.values[a], best.values[b], worst.weights, worst.clusters)
-    high = stats.paired(best.values[a], worst.values[b], best.weights, best.clusters)
-    assert low is not None, "a comparison has questions"
-    assert high is not None
-    return {"n_failed": n_failed, "ci95_with_failures": (low.low, high.high)}
+    ends = pair_values(worst, best, a, b).low, pair_values(best, worst, a, b).high
+    return {"n_failed": n_failed, "ci95_with_failures": ends}
 
 
 def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
@@ -390,8 +387,11 @@ def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
     return stats.adjust_holm(ps) if correction == "holm" else stats.adjust_benjamini_hochberg(ps)
 
 
-def _test(questions: SharedQuestions, a: str, b: str) -> stats.Paired:
-    found = stats.paired(questions.values[a], questions.values[b], questions.weights, questions.clusters)
+def pair_values(
+    part: SharedQuestions, other: SharedQuestions, a: str, b: str, *, confidence: float = 0.95
+) -> stats.Paired:
+    """Run `a` minus run `b`, whose values may be others of the same questions."""
+    found = stats.paired(part.values[a], other.values[b], part.weights, part.clusters, confidence=confidence)
     assert found is not None, "a comparison has questions"
     return found
 

@@ -228,15 +228,10 @@ def _notes(book: Workbook) -> Iterator[list[Cell]]:
 
 def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
     """The overall row, a row per group, then facts about the run. Scores are fractions from 0 to 1."""
-    yield ["group", "value", "n", "score", "ci95 low", "ci95 high", *OUTCOMES, "pending", "coverage",
-           "worst", "best", "chance", "n scored", "n clusters", "method", "stderr",
-           "ci95 with failures low", "ci95 with failures high", "shrunk"]  # fmt: skip
-    yield ["overall", None, *_group_cells(summary.overall)]
-    for name, group in summary.also.items():
-        yield ["also", name, *_group_cells(group)]
-    for key, groups in summary.by.items():
-        for value, group in groups.items():
-            yield [key, value, *_group_cells(group)]
+    groups = [("overall", None, summary.overall), *(("also", *item) for item in summary.also.items())]
+    groups += [(key, *item) for key, by_value in summary.by.items() for item in by_value.items()]
+    yield ["group", "value", *_group_cells(summary.overall)]
+    yield from ([key, value, *_group_cells(group).values()] for key, value, group in groups)
     yield []
     yield from _metric_rows(summary)
     facts: dict[str, Cell] = {
@@ -285,14 +280,18 @@ def _metric_rows(summary: Summary) -> Iterator[list[Cell]]:
     yield []
 
 
-def _group_cells(group: Group) -> list[Cell]:
+def _group_cells(group: Group) -> dict[str, Cell]:
     low, high = group.ci95 or (None, None)
     worst, best = group.bounds or (None, None)
-    counts = [group.outcomes[outcome] for outcome in OUTCOMES]
     lowest, highest = group.ci95_with_failures or (None, None)
-    return [group.n, group.score, low, high, *counts, group.pending, group.coverage, worst, best,
-            group.chance, group.n_scored, group.n_clusters, group.method, group.stderr, lowest, highest,
-            group.shrunk]  # fmt: skip
+    return {
+        "n": group.n, "score": group.score, "ci95 low": low, "ci95 high": high,
+        **{outcome: group.outcomes[outcome] for outcome in OUTCOMES},
+        "pending": group.pending, "coverage": group.coverage, "worst": worst, "best": best,
+        "chance": group.chance, "n scored": group.n_scored, "n clusters": group.n_clusters,
+        "method": group.method, "stderr": group.stderr, "ci95 with failures low": lowest,
+        "ci95 with failures high": highest, "shrunk": group.shrunk,
+    }  # fmt: skip
 
 
 @contextmanager

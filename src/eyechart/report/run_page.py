@@ -26,13 +26,12 @@ from eyechart.models.prices import Price, format_usd
 from eyechart.report.choices import LetterPairs
 from eyechart.report.conditions import hide_folders, is_path
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
-from eyechart.report.live import format_duration
 from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.page import PageWriter, open_page
-from eyechart.report.reasons import Speed, describe_speed, explain_outcome
+from eyechart.report.reasons import describe_speed, explain_outcome
 from eyechart.report.rows import compute_cost, get_facts, to_json_text
 from eyechart.report.summary import Summary, Thoughts
-from eyechart.report.table import describe_tokens, list_metric_cells, list_metrics
+from eyechart.report.table import list_metric_cells, list_metrics, list_spent
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
@@ -174,21 +173,6 @@ class Detail(msgspec.Struct, omit_defaults=True, kw_only=True):
     beside: Mapping[str, Any] | None = None  # the answer of the other run of a comparison
 
 
-class _Lines(msgspec.Struct):
-    """What the list shows of the rows of a block, by column."""
-
-    ids: list[str] = []
-    trials: list[int] = []
-    outcomes: list[int] = []
-    titles: list[str] = []
-    reads: list[str | None] = []
-    golds: list[str] = []
-    latency: list[float | None] = []
-    tokens: list[int | None] = []
-    pictures: list[int] = []
-    groups: dict[str, list[int]] = {}
-
-
 class SampleBlocks:
     """Writes sample-trials in blocks: in full, and beside each such block the short lines of the list.
 
@@ -211,12 +195,12 @@ class SampleBlocks:
         self.begin_run(about)
         self._limit = min(_MOST_CHARS, max(_LEAST_CHARS, MAX_CHARS // max(1, n_rows or about.n_rows)))
         self._rows: list[Detail] = []
+        self._codes: list[int] = []  # of their outcomes
         self._n_chars = 0
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
         keys = about.manifest.get("group_by") or () if groups is None else groups
         self._groups = {str(key): _Groups() for key in keys}
-        self._lines = self._begin_lines()
         self._digest = hashlib.sha256()
 
     def begin_run(self, about: SampleFacts, name: str = "") -> None:
@@ -229,30 +213,19 @@ class SampleBlocks:
         self, result: Result, *, code: int | None = None, beside: Mapping[str, Any] | None = None
     ) -> None:
         """Add one sample-trial. `code` replaces that of its outcome, `beside` is another run's answer."""
-        sample, score = result.sample, result.score
         detail = self.describe(result)
         detail.beside = beside
         if not self._rows:
             self._starts.append(self._n)
         self._rows.append(detail)
+        self._codes.append(CODES[detail.outcome] if code is None else code)
         self._n += 1
         self._n_chars += len(detail.question) + len(detail.reply or "") + len(detail.thinking)
-        lines = self._lines
-        lines.ids.append(sample.id)
-        lines.trials.append(result.trial)
-        lines.outcomes.append(CODES[detail.outcome] if code is None else code)
-        lines.titles.append(detail.question[:_TITLE_CHARS])
-        lines.reads.append(score.read[:_BRIEF_CHARS] if score and score.read is not None else None)
-        lines.golds.append(sample.golds[0][:_BRIEF_CHARS] if sample.golds else "")
-        lines.latency.append(detail.latency_s or None)
-        lines.tokens.append(detail.tokens[1] if detail.tokens else None)
-        lines.pictures.append(detail.images[0][0] if detail.images else -1)
         for key, groups in self._groups.items():
-            value = self._run if key == RUN else find_group(sample, key)
-            lines.groups[key].append(groups.number(value))
+            groups.add(self._run if key == RUN else find_group(result.sample, key))
         self.letters.add(result)
         if not result.trial:
-            self._digest.update(_write_question(sample))
+            self._digest.update(_write_question(result.sample))
         if len(self._rows) >= _BLOCK_ROWS or self._n_chars >= _BLOCK_CHARS:
             self._write_block()
 
@@ -271,11 +244,24 @@ class SampleBlocks:
         if self._rows:
             number = len(self._starts) - 1
             self._page.add_json(f"b{number}", self._rows)
-            self._page.add_json(f"x{number}", self._lines)
-        self._rows, self._n_chars, self._lines = [], 0, self._begin_lines()
+            self._page.add_json(f"x{number}", self._list_lines())
+        self._rows, self._codes, self._n_chars = [], [], 0
 
-    def _begin_lines(self) -> _Lines:
-        return _Lines(groups={key: [] for key in self._groups})
+    def _list_lines(self) -> dict[str, Any]:
+        """What the list shows of the rows of a block, by column."""
+        rows = self._rows
+        return {
+            "ids": [one.id for one in rows],
+            "trials": [one.trial for one in rows],
+            "outcomes": self._codes,
+            "titles": [one.question[:_TITLE_CHARS] for one in rows],
+            "reads": [one.read and one.read[:_BRIEF_CHARS] for one in rows],
+            "golds": [one.golds[0][:_BRIEF_CHARS] if one.golds else "" for one in rows],
+            "latency": [one.latency_s or None for one in rows],
+            "tokens": [one.tokens and one.tokens[1] for one in rows],
+            "pictures": [one.images[0][0] if one.images else -1 for one in rows],
+            "groups": {key: groups.take_rows() for key, groups in self._groups.items()},
+        }
 
     def describe(self, result: Result) -> Detail:
         """The sample-trial in full, with the numbers of its images."""
@@ -391,15 +377,20 @@ def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _Groups:
-    """The groups under one key, by number."""
+    """The groups under one key, by number, and those of the rows of a block."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._rows: list[int] = []
 
-    def number(self, value: str) -> int:
+    def add(self, value: str) -> None:
         if value not in self._numbers and len(self._numbers) >= MAX_VALUES:
             value = OTHER_VALUES
-        return self._numbers.setdefault(value, len(self._numbers))
+        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
+
+    def take_rows(self) -> list[int]:
+        rows, self._rows = self._rows, []
+        return rows
 
     @property
     def is_telling(self) -> bool:
@@ -453,10 +444,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "name": facts.name,
         "overall": overall.to_json(),
         "also": {hide_folders(name): group.to_json() for name, group in summary.also.items()},
-        "by": {
-            key: {value: group.to_json() for value, group in groups.items()}
-            for key, groups in summary.by.items()
-        },
+        "by": summary.to_json()["by"],
         "levels": [
             {"name": one.name, "score": one.score, "ci95": one.ci95} for one in (*levels, *facts.levels)
         ],
@@ -483,26 +471,16 @@ def list_conditions(facts: RunFacts, data_hash: str = "") -> Iterator[tuple[str,
     if facts.started_at:
         started = datetime.fromtimestamp(facts.started_at, UTC)
         yield "date", f"{started:%Y-%m-%d %H:%M} UTC"
-    yield from list_spent(summary.to_json())
+    told = summary.to_json()
+    yield from (*list_thoughts(told), *list_spent(told))
     yield "eyechart", summary.version
     yield "run", facts.name
 
 
-def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a run took, from its summary as JSON has it."""
+def list_thoughts(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Whether the scorer saw the thoughts in replies, from a summary as JSON has it."""
     if thinking := summary.get("thinking"):
         yield "thinking", "; ".join(Thoughts(**thinking).lines())
-    if seconds := summary.get("seconds"):
-        yield "duration", format_duration(seconds)
-    if speed := summary.get("speed"):
-        yield "speed", Speed.from_json(speed).line
-    requests, tokens, cost = summary.get("requests") or {}, summary.get("tokens") or {}, summary.get("cost")
-    if any(requests.values()):
-        extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
-        yield "requests", ", ".join([f"{requests.get('sent', 0):,} sent", *extras])
-    if any(tokens.values()):
-        yield "tokens", describe_tokens(tokens)
-    yield "cost", "not known" if cost is None else f"{format_usd(cost)} USD"
 
 
 def _tell_trials(summary: Summary) -> Iterator[str]:

@@ -37,6 +37,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from eyechart.files import to_json_value
 from eyechart.models.prices import Price
 from eyechart.registry import scorers
 from eyechart.report.counting import (
@@ -272,26 +273,21 @@ class Summary:
                 for key, groups in self.by.items()
             },
             "also": {name: group.to_json() for name, group in self.also.items()},
-            "metrics": self.metrics.to_json() if self.metrics else None,
-            "trials": self.trials.to_json() if self.trials else None,
-            "requests": dict(self.requests),
-            "tokens": dict(self.tokens),
-            "cost": self.cost,
-            "paid": self.paid,
-            "seconds": self.seconds,
-            "speed": self.speed.to_json() if self.speed else None,
-            "scorer": self.scorer,
-            "parity": self.parity,
-            "thinking": asdict(self.thinking) if self.thinking else None,
-            "rules": self.rules,
-            "version": self.version,
-            "contradictions": self.contradictions,
-            "unread": self.unread.to_json() if self.unread else None,
-            "judge": self.judge.to_json() if self.judge else None,
+            **{name: _to_plain(getattr(self, name)) for name in _JSON_NAMES},
             **({"look": self.looks.to_json()} if self.looks else {}),
             **({"is_stopped": True} if self.is_stopped else {}),
             "remarks": list(self.remarks),
         }
+
+
+_JSON_NAMES = (
+    "metrics", "trials", "requests", "tokens", "cost", "paid", "seconds", "speed", "scorer", "parity",
+    "thinking", "rules", "version", "contradictions", "unread", "judge",
+)  # fmt: skip
+
+
+def _to_plain(value: Any) -> Any:
+    return value.to_json() if hasattr(value, "to_json") else to_json_value(value)
 
 
 # -- Replies without a readable answer: they count 0, so a rule that cannot read a model's style measures the

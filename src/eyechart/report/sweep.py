@@ -16,7 +16,7 @@ from typing import Any
 from eyechart import stats
 from eyechart.errors import join_names
 from eyechart.models.prices import format_usd
-from eyechart.report.compare import ALPHA, SharedQuestions, format_points
+from eyechart.report.compare import ALPHA, SharedQuestions, format_points, pair_values
 from eyechart.report.table import PlainTable, format_percent, format_range
 from eyechart.terminal import to_one_line
 
@@ -130,19 +130,11 @@ def compare_pair(
     questions: SharedQuestions, a: str, b: str, labels: Mapping[str, str], alpha: float
 ) -> CellPair:
     """Two cells, at the level `alpha`."""
-
-    def test(part: SharedQuestions, other: SharedQuestions) -> stats.Paired:
-        found = stats.paired(
-            part.values[a], other.values[b], part.weights, part.clusters, confidence=1 - alpha
-        )
-        assert found is not None, "a sweep has questions"
-        return found
-
-    found = test(questions, questions)
+    found = pair_values(questions, questions, a, b, confidence=1 - alpha)
     low, high = found.low, found.high
     if questions.worst is not None and questions.best is not None:
-        low = min(low, test(questions.worst, questions.best).low)
-        high = max(high, test(questions.best, questions.worst).high)
+        low = min(low, pair_values(questions.worst, questions.best, a, b, confidence=1 - alpha).low)
+        high = max(high, pair_values(questions.best, questions.worst, a, b, confidence=1 - alpha).high)
     if found.p >= alpha:  # as in a comparison: the test and the interval have to agree
         low, high = min(low, 0.0), max(high, 0.0)
     return CellPair(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart.models.prices import format_usd
 from eyechart.report.counting import Group
 from eyechart.report.live import format_duration
+from eyechart.report.reasons import Speed
 from eyechart.report.summary import Summary
 from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome
@@ -239,7 +240,7 @@ def list_notes(summary: Summary) -> Iterator[str]:
         yield from map(to_one_line, summary.judge.lines())
     if summary.looks is not None:
         yield from summary.looks.lines()
-    if spent := " · ".join(_spent(summary)):
+    if spent := " · ".join(text for _, text in list_spent(summary.to_json())):
         yield spent
 
 
@@ -268,35 +269,36 @@ def describe_tokens(tokens: Mapping[str, int]) -> str:
     return f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
 
 
-def _spent(summary: Summary) -> Iterator[str]:
-    requests, tokens = summary.requests, summary.tokens
+def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a run took, from its summary as JSON has it: for tables and pages."""
+    requests, tokens, cost = summary.get("requests") or {}, summary.get("tokens") or {}, summary.get("cost")
     if any(requests.values()):
         extras = [f"{requests['retried']:,} retried"] if requests.get("retried") else []
         known = f"{requests.get('cached', 0):,} known already"
         extras += [known] if requests.get("cached") else []
         extras += [f"{requests['judge']:,} more to the judge"] if requests.get("judge") else []
         sent = requests.get("sent", 0)
-        yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
+        more = f" ({', '.join(extras)})" if extras else ""
+        yield "requests", f"{sent:,} request{'s' * (sent != 1)}{more}"
     if any(tokens.values()):
-        yield describe_tokens(tokens)
-    if summary.cost is not None:
+        yield "tokens", describe_tokens(tokens)
+    if cost is not None:
         n = _n_answered(summary)
-        each = f" ({format_usd(summary.cost / n)} per sample)" if summary.n > 1 and n else ""
-        is_shared = summary.paid is not None and requests.get("cached")
-        paid = f", of which {format_usd(summary.paid or 0)} paid by this run" if is_shared else ""
-        yield f"{format_usd(summary.cost)} USD{each}{paid}"
-    if summary.seconds:
-        yield format_duration(summary.seconds)
-    if summary.speed:
-        yield summary.speed.line
+        each = f" ({format_usd(cost / n)} per sample)" if summary["n"] > 1 and n else ""
+        is_shared = summary.get("paid") is not None and requests.get("cached")
+        paid = f", of which {format_usd(summary['paid'])} paid by this run" if is_shared else ""
+        yield "cost", f"{format_usd(cost)} USD{each}{paid}"
+    if seconds := summary.get("seconds"):
+        yield "duration", format_duration(seconds)
+    if speed := summary.get("speed"):
+        yield "speed", Speed.from_json(speed).line
 
 
-def _n_answered(summary: Summary) -> float:
+def _n_answered(summary: Mapping[str, Any]) -> float:
     """Samples with a reply; a sample counts in part if only some of its trials have one."""
-    overall = summary.overall
-    n_done = sum(overall.outcomes.values())
-    n_all = n_done + overall.pending
-    return summary.n * (n_done - overall.outcomes.get("failed", 0)) / n_all if n_all else 0.0
+    n_done = sum(summary["outcomes"].values())
+    n_all = n_done + summary["pending"]
+    return float(summary["n"] * (n_done - summary["outcomes"].get("failed", 0)) / n_all) if n_all else 0.0
 
 
 def _make_name(text: str) -> str:

@@ -22,14 +22,14 @@ from msgspec import structs
 
 from eyechart.data.images.boxes import describe_boxes
 from eyechart.errors import UsageError
-from eyechart.report.compare import Comparison, format_points
+from eyechart.report.compare import Comparison, format_signed
 from eyechart.report.conditions import REPLACED, hide_folders
 from eyechart.report.counting import RIGHT, name_group
 from eyechart.report.looks import list_turns, read_look, tell_crop
 from eyechart.report.reasons import describe_speed
 from eyechart.report.rows import to_json_text
-from eyechart.report.run_page import describe_result, list_spent
-from eyechart.report.table import format_percent, format_range
+from eyechart.report.run_page import describe_result, list_thoughts
+from eyechart.report.table import format_percent, format_range, list_spent
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
 from eyechart.runs.sent import SentImage, count_images, load_sent_image
@@ -337,7 +337,7 @@ class Pages:
             "shown": show_text,
             "brief": _make_brief,
             "percent": format_percent,
-            "points": _format_signed,
+            "points": lambda fraction: format_signed(fraction).replace("-", "−"),
             "span": format_range,
             "count": lambda n: f"{n:,}",
             "date": _format_date,
@@ -394,11 +394,6 @@ def _items(value: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The mappings in a mapping that came from a file."""
     if isinstance(value, Mapping):
         yield from ((str(key), one) for key, one in value.items() if isinstance(one, Mapping))
-
-
-def _format_signed(fraction: float) -> str:
-    text = format_points(fraction)
-    return f"+{text}" if fraction > 0 and text != "0.0" else text.replace("-", "−")
 
 
 def _format_date(seconds: float) -> str:
@@ -486,6 +481,7 @@ def _list_facts(
     facts = [
         *line.conditions.items(),
         ("started", _format_date(line.at)),
+        *list_thoughts(summary),
         *list_spent(summary),
         ("eyechart", str(manifest.get("eyechart", ""))),
         ("folder", line.name),
