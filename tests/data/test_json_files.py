@@ -217,3 +217,11 @@ def test_what_follows_an_object_is_an_object(tmp_path: Path) -> None:
     reader = listed(tmp_path / "a.json", '{"question": "a"}\n[1]')
     with pytest.raises(DataError, match=r"expected an object, or the end of the file, found '\[1\]'"):
         list(reader.rows(()))
+
+
+def test_a_half_character_beside_a_missing_number_is_reported(tmp_path: Path) -> None:
+    problems: list[DataError] = []
+    text = '{"question": "?", "n": NaN, "image": "\\ud800"}\n{"question": "!", "n": NaN, "image": "a.png"}'
+    rows = list(lines(tmp_path / "a.jsonl", text).rows({"image"}, problems.append))
+    assert [row.values["question"] for row in rows] == ["!"]
+    assert [problem.message.partition(":")[2][:6] for problem in problems] == [" row 1"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.files.json_files import JsonColumnsReader
+from eyechart.data.files.json_files import read_json_columns
 from eyechart.errors import DataError
 
 
@@ -13,10 +13,10 @@ def test_columns_of_objects_and_of_lists(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"index": {"0": 7, "1": 8}, "prediction": {"0": "A", "1": None}}))
     expected = [{"index": 7, "prediction": "A"}, {"index": 8, "prediction": None}]
-    assert [row.values for row in JsonColumnsReader(path).rows(())] == expected
+    assert read_json_columns(path) == expected
     path.write_text(json.dumps({"index": [7, 8], "prediction": ["A", None]}))
-    assert [row.values for row in JsonColumnsReader(path).rows(())] == expected
-    assert JsonColumnsReader(path).columns() == ("index", "prediction")
+    assert read_json_columns(path) == expected
+    assert list(read_json_columns(path)[0]) == ["index", "prediction"]
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_what_is_no_table_is_told(tmp_path: Path, text: str, message: str) -> No
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(DataError, match=message):
-        list(JsonColumnsReader(path).rows(()))
+        read_json_columns(path)

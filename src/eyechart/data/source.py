@@ -54,17 +54,13 @@ class FileSource:
     path: Path
     detection: Detection
     options: SourceOptions
-    _reader: Reader = field(repr=False)
+    reader: Reader = field(repr=False)
     _search: ImageSearch | None = field(default=None, repr=False)  # for images that are elsewhere
 
     @property
     def origin(self) -> str:
         """The path of the file, or the name of the data set."""
         return str(self.path)
-
-    @property
-    def reader(self) -> Reader:
-        return self._reader
 
     def __iter__(self) -> Iterator[Sample]:
         """All samples, in the file's order; a malformed row raises `DataError`."""
@@ -86,7 +82,7 @@ class FileSource:
             self.detection.encoding,
             "hub" if self.detection.format == "hub" else "parquet",
         )
-        return SampleReader(self.path, self._reader, self.detection, cells, on_problem, self._search)
+        return SampleReader(self.path, self.reader, self.detection, cells, on_problem, self._search)
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
@@ -448,7 +444,7 @@ def _has_id(row: Row) -> bool:
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
     if source.detection.format == "hub":
-        reader = source._reader.reader if isinstance(source._reader, ChangedRows) else source._reader
+        reader = source.reader.reader if isinstance(source.reader, ChangedRows) else source.reader
         assert isinstance(reader, HubReader)
         return reader.path_rules(options.image_root)
     lmu = next((root for root in list_lmu_roots() if root.is_dir()), None)

@@ -357,7 +357,7 @@ def make_custom_benchmark(source: Source) -> Benchmark:
     verdicts.
     """
     file = find_file_source(source)
-    is_chat = file is not None and isinstance(file._reader, ChatReader)
+    is_chat = file is not None and isinstance(file.reader, ChatReader)
     return Benchmark(
         name=source.name,
         source=source,

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -45,6 +44,8 @@ def decode_record(line: bytes, offset: int, blobs: Collection[str]) -> dict[str,
     """
     try:
         record = _RECORD.decode(line)
+    except msgspec.ValidationError:
+        raise
     except msgspec.DecodeError:
         if b"NaN" not in line and b"Infinity" not in line:
             raise
@@ -58,17 +59,10 @@ def decode_record(line: bytes, offset: int, blobs: Collection[str]) -> dict[str,
 
 def _without_nan(line: bytes, blobs: Collection[str]) -> dict[str, Any]:
     try:
-        record = json.loads(line, parse_constant=lambda word: None)
+        clean = msgspec.json.encode(json.loads(line, parse_constant=lambda word: None))
     except (ValueError, RecursionError) as err:
         raise msgspec.DecodeError(str(err)) from err
-    if not isinstance(record, dict):
-        raise msgspec.ValidationError("Expected `object`")
-    return {
-        name: Blob(value.encode(errors="backslashreplace"))
-        if name in blobs and isinstance(value, str) and value
-        else value
-        for name, value in record.items()
-    }
+    return decode_record(clean, -1, blobs)
 
 
 def _image_value(line: bytes, raw: msgspec.Raw, offset: int) -> Any:
@@ -488,45 +482,34 @@ class _Split(msgspec.Struct, frozen=True):
     data: list[list[Any]]
 
 
-@dataclass(slots=True)
-class JsonColumnsReader:
-    """Rows of such a file, which is read whole; columns may also be lists."""
+def read_json_columns(path: Path) -> list[dict[str, Any]]:
+    """The rows of such a file, which is read whole; columns may also be lists."""
+    text = read_bytes(path)
+    with translate_json_errors(path.name):
+        table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
+        if table.keys() == SPLIT_KEYS:
+            return _join_split(path, msgspec.convert(table, _Split))
+    columns = {
+        name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
+        for name, values in table.items()
+    }
+    first, column = next(iter(columns.items()))
+    for name, values in columns.items():
+        if values.keys() != column.keys():
+            raise DataError(
+                f"{path.name}: the columns {first!r} and {name!r} have different rows",
+                hint="every column needs every row; a list of records does not",
+            )
+    return [{name: values[key] for name, values in columns.items()} for key in column]
 
-    path: Path
 
-    def columns(self) -> tuple[str, ...]:
-        return tuple(next(iter(self._list_rows()), ()))
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        for number, values in enumerate(self._list_rows(), start=1):
-            yield Row(number, 0, values)
-
-    def _list_rows(self) -> list[dict[str, Any]]:
-        text = read_bytes(self.path)
-        with translate_json_errors(self.path.name):
-            table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
-            if table.keys() == SPLIT_KEYS:
-                return self._join_split(msgspec.convert(table, _Split))
-        columns = {
-            name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
-            for name, values in table.items()
-        }
-        first, column = next(iter(columns.items()))
-        for name, values in columns.items():
-            if values.keys() != column.keys():
-                raise DataError(
-                    f"{self.path.name}: the columns {first!r} and {name!r} have different rows",
-                    hint="every column needs every row; a list of records does not",
-                )
-        return [{name: values[key] for name, values in columns.items()} for key in column]
-
-    def _join_split(self, found: _Split) -> list[dict[str, Any]]:
-        """The rows of a table with separate names and cells."""
-        names = found.columns
-        if len(set(names)) != len(names):
-            raise DataError(f"{self.path.name}: repeated column name", hint="rename one of them")
-        for number, cells in enumerate(found.data, start=1):
-            if len(cells) != len(names):
-                where = f"{self.path.name}: row {number}"
-                raise DataError(f"{where}: {len(cells)} cells, but {len(names)} columns")
-        return [dict(zip(names, cells, strict=True)) for cells in found.data]
+def _join_split(path: Path, found: _Split) -> list[dict[str, Any]]:
+    """The rows of a table with separate names and cells."""
+    names = found.columns
+    if len(set(names)) != len(names):
+        raise DataError(f"{path.name}: repeated column name", hint="rename one of them")
+    for number, cells in enumerate(found.data, start=1):
+        if len(cells) != len(names):
+            where = f"{path.name}: row {number}"
+            raise DataError(f"{where}: {len(cells)} cells, but {len(names)} columns")
+    return [dict(zip(names, cells, strict=True)) for cells in found.data]

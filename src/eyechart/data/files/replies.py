@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,9 @@ import msgspec
 
 from eyechart.data.columns.meaning import ALIASES, detect, to_text
 from eyechart.data.files.formats import find_file, guess_format, read_head
-from eyechart.data.files.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow, translate_json_errors
-from eyechart.data.files.rows import OnProblem, Reader, Row, name_row, raise_problem, read_literal
+from eyechart.data.files.json_files import SPLIT_KEYS, JsonWindow, read_json_columns, translate_json_errors
+from eyechart.data.files.records import RecordsReader
+from eyechart.data.files.rows import Reader, Row, name_row, read_literal
 from eyechart.data.files.sheets import FIRST, WorkbookReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.files.tables import BOM
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
@@ -211,7 +212,7 @@ def open_questions(path: str | Path) -> FileSource:
         if kind not in ("workbook", "columns", "texts"):
             return open_source(file)
         reader, format = _open(file, kind)
-        columns = reader.columns()
+        columns = reader.columns() or tuple(next(reader.rows(()), Row(0, 0, {})).values)
         detection = detect(file, format, "utf-8", columns, [], SourceOptions())
     except DataError as err:
         if "question" not in err.message:
@@ -227,9 +228,9 @@ def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
     if kind == "workbook":
         return WorkbookReader(file, _names_reply, FIRST), "xlsx"
     if kind == "columns":
-        return JsonColumnsReader(file), "json"
+        return RecordsReader(tuple(read_json_columns(file))), "json"
     if kind == "texts":
-        return _TextsReader(file), "json"
+        return RecordsReader(tuple(_list_texts(file))), "json"
     format, _ = guess_format(file)
     return open_reader(file, format, "utf-8", SourceOptions()), format
 
@@ -238,20 +239,13 @@ def _names_reply(names: Sequence[str]) -> bool:
     return not ({*ID_COLUMNS}.isdisjoint(names) or {*REPLY_COLUMNS}.isdisjoint(names))
 
 
-class _TextsReader(msgspec.Struct):
-    """Rows of a file with one object of ids and replies, as MM-Vet and others publish them."""
-
-    path: Path
-
-    def columns(self) -> tuple[str, ...]:
-        return ("id", "reply")
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        with self.path.open("rb") as file:
-            for number, (key, _, text) in enumerate(JsonWindow(file, self.path).members(), start=1):
-                with translate_json_errors(f"{self.path.name}: {key!r}"):
-                    reply = msgspec.json.decode(text, type=str | int | float | None)
-                yield Row(number, 0, {"id": key, "reply": reply})
+def _list_texts(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file with one object of ids and replies, as MM-Vet and others publish them."""
+    with path.open("rb") as file:
+        for key, _, text in JsonWindow(file, path).members():
+            with translate_json_errors(f"{path.name}: {key!r}"):
+                reply = msgspec.json.decode(text, type=str | int | float | None)
+            yield {"id": key, "reply": reply}
 
 
 @contextmanager
