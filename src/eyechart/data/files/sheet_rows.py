@@ -23,6 +23,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 import python_calamine
@@ -198,25 +199,18 @@ def _find_part(archive: zipfile.ZipFile, sheet: str) -> str:
     """The member that holds the sheet."""
     book = "xl/workbook.xml"
     parts = _relations(archive, book)
-    for name, attributes, _ in _elements(archive, book):
-        if name == "sheet" and attributes.get("name") == sheet:
-            return parts.get(attributes.get("id", ""), ("", ""))[1]
-    return ""
+    named = (one for one in _parse(archive, book).iter("sheet") if one.get("name") == sheet)
+    return next((parts.get(one.get("id", ""), ("", ""))[1] for one in named), "")
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """Id to kind and member of what a part refers to; what is outside the archive is left out."""
     folder, name = posixpath.split(part)
     found = {}
-    for tag, attributes, _ in _elements(archive, f"{folder}/_rels/{name}.rels"):
-        if tag == "Relationship" and attributes.get("TargetMode") != "External":
-            target = attributes.get("Target", "")
-            member = (
-                target.lstrip("/")
-                if target.startswith("/")
-                else posixpath.normpath(posixpath.join(folder, target))
-            )
-            found[attributes.get("Id", "")] = (attributes.get("Type", "").rpartition("/")[2], member)
+    for one in _parse(archive, f"{folder}/_rels/{name}.rels").iter("Relationship"):
+        if one.get("TargetMode") != "External":
+            member = posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
+            found[one.get("Id", "")] = (one.get("Type", "").rpartition("/")[2], member)
     return found
 
 
@@ -230,31 +224,51 @@ def _media(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
     }
 
 
-def _elements(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Local name, attributes and own text of each element, at its end; nothing if the part does not exist."""
-    if part not in archive.namelist():
-        return
-    done: list[tuple[str, dict[str, str], str]] = []
-    open_elements: list[tuple[str, dict[str, str], list[str]]] = []
+def _parse(archive: zipfile.ZipFile, part: str) -> ElementTree.Element:
+    """The elements of a small part, by their local names; none if the part does not exist."""
+    tree = ElementTree.TreeBuilder()
+    tree.start("part", {})
+    if part in archive.namelist():
+        with archive.open(part) as file:
+            _make_parser(tree.start, tree.end, tree.data).ParseFile(file)
+    tree.end("part")
+    return tree.close()
 
-    def begin(name: str, attributes: dict[str, str]) -> None:
-        open_elements.append((_local(name), {_local(key): value for key, value in attributes.items()}, []))
+
+def _elements(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Local name, attributes and own text of each element of a sheet, at its end."""
+    done: list[tuple[str, dict[str, str], str]] = []
+    open_elements: list[tuple[dict[str, str], list[str]]] = []
 
     def end(name: str) -> None:
-        tag, attributes, texts = open_elements.pop()
-        done.append((tag, attributes, "".join(texts)))
+        attributes, texts = open_elements.pop()
+        done.append((name, attributes, "".join(texts)))
 
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.StartElementHandler = begin
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda data: open_elements[-1][2].append(data)
+    parser = _make_parser(
+        lambda name, attributes: open_elements.append((attributes, [])),
+        end,
+        lambda data: open_elements[-1][1].append(data),
+    )
     with archive.open(part) as file:
         while chunk := file.read(_CHUNK_BYTES):
             parser.Parse(chunk)
             yield from done
             done.clear()
         parser.Parse(b"", True)
+
+
+def _make_parser(
+    begin: Callable[[str, dict[str, str]], Any], end: Callable[[str], Any], data: Callable[[str], Any]
+) -> expat.XMLParserType:
+    """A parser that tells local names."""
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.StartElementHandler = lambda name, attributes: begin(
+        _local(name), {_local(key): value for key, value in attributes.items()}
+    )
+    parser.EndElementHandler = lambda name: end(_local(name))
+    parser.CharacterDataHandler = data
+    return parser
 
 
 def _refuse_doctype(*declared: object) -> None:
@@ -280,27 +294,24 @@ class _Anchor(NamedTuple):
 def _read_anchors(archive: zipfile.ZipFile, drawing: str) -> list[_Anchor]:
     media = _media(archive, drawing)
     anchors: list[_Anchor] = []
-    values: dict[str, int] = {}
-    places: dict[str, tuple[int, int, int, int]] = {}
-    sizes: list[tuple[int, int]] = []
-    members: list[str] = []
-    for tag, attributes, text in _elements(archive, drawing):
-        if tag in ("col", "colOff", "row", "rowOff"):
-            values[tag] = _whole(text)
-        elif tag in ("from", "to"):
-            places[tag] = (
-                values.get("col", 0), values.get("colOff", 0), values.get("row", 0), values.get("rowOff", 0),
-            )  # fmt: skip
-        elif tag == "ext" and "cx" in attributes:
-            sizes.append((_whole(attributes["cx"]), _whole(attributes.get("cy", "0"))))
-        elif tag == "blip" and attributes.get("embed") in media:
-            members.append(media[attributes["embed"]])
-        elif tag in ("twoCellAnchor", "oneCellAnchor", "absoluteAnchor"):
-            if members and "from" in places:
-                size = sizes[0] if sizes else (0, 0)  # the anchor's own extent comes first
-                anchors.append(_Anchor(places["from"], places.get("to"), size, tuple(members)))
-            values, places, sizes, members = {}, {}, [], []
+    for one in _parse(archive, drawing).iter():
+        begin, end = one.find("from"), one.find("to")
+        if begin is None or not one.tag.endswith("Anchor"):
+            continue
+        members = tuple(media[at] for blip in one.iter("blip") if (at := blip.get("embed", "")) in media)
+        sizes = (ext for ext in one.iter("ext") if "cx" in ext.attrib)  # the anchor's own comes first
+        size = next(((_whole(ext.get("cx", "0")), _whole(ext.get("cy", "0"))) for ext in sizes), (0, 0))
+        if members:
+            to = None if end is None else _read_place(end)
+            anchors.append(_Anchor(_read_place(begin), to, size, members))
     return sorted(anchors, key=lambda one: (one.begin[2], one.begin[0], one.begin[3], one.begin[1]))
+
+
+def _read_place(marker: ElementTree.Element) -> tuple[int, int, int, int]:
+    column, column_off, row, row_off = (
+        _whole(marker.findtext(name, "0")) for name in ("col", "colOff", "row", "rowOff")
+    )
+    return column, column_off, row, row_off
 
 
 def _whole(text: str) -> int:
@@ -398,11 +409,8 @@ def _list_rich_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[i
     if f"{folder}/richValueRel.xml" not in names or "xl/metadata.xml" not in names:
         return {}
     media = _media(archive, f"{folder}/richValueRel.xml")
-    relations = [
-        media.get(attributes.get("id", ""), "")
-        for tag, attributes, _ in _elements(archive, f"{folder}/richValueRel.xml")
-        if tag == "rel"
-    ]
+    rels = _parse(archive, f"{folder}/richValueRel.xml").iter("rel")
+    relations = [media.get(one.get("id", ""), "") for one in rels]
     members = list(_read_rich_values(archive, folder, relations))
     entries, rich = _read_metadata(archive)
     found: dict[int, str] = {}
@@ -415,48 +423,28 @@ def _list_rich_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[i
 
 def _read_rich_values(archive: zipfile.ZipFile, folder: str, relations: list[str]) -> Iterator[str]:
     """The member of each rich value; empty for one that is not a local image."""
-    keys: list[str] = []
-    structures: list[int] = []  # where in a value the number of its relation is; -1: it has none
-    for tag, attributes, _ in _elements(archive, f"{folder}/rdrichvaluestructure.xml"):
-        if tag == "k":
-            keys.append(attributes.get("n", ""))
-        elif tag == "s":
-            image = "_rvRel:LocalImageIdentifier"
-            structures.append(keys.index(image) if image in keys else -1)
-            keys = []
-    values: list[str] = []
-    for tag, attributes, text in _elements(archive, f"{folder}/rdrichvalue.xml"):
-        if tag == "v":
-            values.append(text)
-        elif tag == "rv":
-            kind = _whole(attributes.get("s", "0"))
-            at = structures[kind] if 0 <= kind < len(structures) else -1
-            number = _whole(values[at]) if 0 <= at < len(values) else -1
-            yield relations[number] if 0 <= number < len(relations) else ""
-            values = []
+    structures = []  # where in a value the number of its relation is; -1: it has none
+    for one in _parse(archive, f"{folder}/rdrichvaluestructure.xml").iter("s"):
+        keys = [key.get("n", "") for key in one.iter("k")]
+        image = "_rvRel:LocalImageIdentifier"
+        structures.append(keys.index(image) if image in keys else -1)
+    for one in _parse(archive, f"{folder}/rdrichvalue.xml").iter("rv"):
+        values = [value.text or "" for value in one.iter("v")]
+        kind = _whole(one.get("s", "0"))
+        at = structures[kind] if 0 <= kind < len(structures) else -1
+        number = _whole(values[at]) if 0 <= at < len(values) else -1
+        yield relations[number] if 0 <= number < len(relations) else ""
 
 
 def _read_metadata(archive: zipfile.ZipFile) -> tuple[list[int], list[int]]:
     """For each value number the entry among the rich ones, and for each entry its rich value."""
-    entries: list[int] = []
-    rich: list[int] = []
-    block: Mapping[str, str] | None = None
-    records: list[int] = []
-    for tag, attributes, _ in _elements(archive, "xl/metadata.xml"):
-        if tag == "rc":
-            block = attributes
-        elif tag == "rvb":
-            records.append(_whole(attributes.get("i", "-1")))
-        elif tag == "cellMetadata":
-            entries.clear()  # these belong to formulas
-        elif tag == "futureMetadata":
-            if attributes.get("name") == "XLRICHVALUE":
-                rich = records
-            records = []
-        elif tag == "bk" and block is not None:
-            entries.append(_whole(block.get("v", "-1")))
-            block = None
-    return entries, rich
+    root = _parse(archive, "xl/metadata.xml")
+    blocks = [[*block.iter("rc")][-1:] for block in root.iterfind(".//valueMetadata/bk")]
+    rich = next((one for one in root.iter("futureMetadata") if one.get("name") == "XLRICHVALUE"), None)
+    return (
+        [_whole(one.get("v", "-1")) for block in blocks for one in block],
+        [] if rich is None else [_whole(one.get("i", "-1")) for one in rich.iter("rvb")],
+    )
 
 
 def _list_wps_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[str, str]:
@@ -466,16 +454,11 @@ def _list_wps_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[st
         return {}
     media = _media(archive, part)
     found: dict[str, str] = {}
-    name = member = ""
-    for tag, attributes, _ in _elements(archive, part):
-        if tag == "cNvPr":
-            name = attributes.get("name", "")
-        elif tag == "blip":
-            member = media.get(attributes.get("embed", ""), "")
-        elif tag == "cellImage":
-            if name and member:
-                found[name] = member
-            name = member = ""
+    for one in _parse(archive, part).iter("cellImage"):
+        label, blip = one.find(".//cNvPr"), one.find(".//blip")
+        member = "" if blip is None else media.get(blip.get("embed", ""), "")
+        if label is not None and label.get("name") and member:
+            found[label.get("name", "")] = member
     return found
 
 
