@@ -19,7 +19,7 @@ from eyechart.data.files.formats import find_file, guess_format
 from eyechart.data.files.hub import HubSpec, fetch_file, find_part_files, is_hub, parse_hub
 from eyechart.data.files.rows import Blob
 from eyechart.data.files.sheets import list_members
-from eyechart.data.source import ChangedRows, ChangeRow, FileSource, SourceOptions, open_source, peek_columns
+from eyechart.data.source import ChangedRows, ChangeRow, FileSource, SourceOptions, open_source
 from eyechart.data.wrappers import JoinedSource
 from eyechart.errors import DataError
 from eyechart.types import Card, ImageRef, Source
@@ -76,9 +76,10 @@ class Questions:
 
     def _open_with_fields(self, spec: str | Path, options: SourceOptions) -> FileSource:
         """A source with those of the benchmark's fields whose columns it has."""
-        columns = peek_columns(spec, options) if self.entry.fields else ()
+        source = open_source(spec, options)
+        columns = source.detection.columns
         known = {field: column for field, column in self.entry.fields.items() if column in columns}
-        return open_source(spec, replace(options, fields={**options.fields, **known}))
+        return open_source(spec, replace(options, fields={**options.fields, **known})) if known else source
 
     def _open_hub(self, file: str) -> Source:
         """The benchmark's parts of a hub data set or a copy of it, or the part that is named."""

@@ -272,24 +272,6 @@ def _find_decimal(layout: Layout, reader: Reader, detection: Detection, options:
     return found
 
 
-def peek_columns(spec: str | Path, options: SourceOptions) -> tuple[str, ...]:
-    """The columns of a source, whatever they mean."""
-    if is_hub(spec) and not parse_hub(str(spec)).is_file:
-        hub = open_hub(str(spec))
-        reader: Reader = (
-            ChangedRows(hub, options.change_row, hub.image_columns()) if options.change_row else hub
-        )
-    else:
-        path = fetch_file(parse_hub(str(spec))) if is_hub(spec) else find_file(spec).path
-        format = options.format or guess_format(path)[0]
-        plain = SourceOptions(change_row=options.change_row, change_formats=options.change_formats)
-        reader = open_reader(path, format, check_encoding(options.encoding), plain)
-    if columns := reader.columns():
-        return columns
-    first = next(reader.rows(ALIASES["image"], lambda problem: None), None)
-    return tuple(first.values) if first else ()
-
-
 def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     """Open one split. It is untrusted: it may not refer to local files."""
     if options.format or options.encoding or options.cells != "text":
