@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
-from eyechart.score.aggregates import ALL, Counts, declare_aggregate, get_column
+from eyechart.score.aggregates import Counts, average, count_by, declare_aggregate, get_column
 from eyechart.score.judges import ask_judge, get_fact, give, official_judged
 from eyechart.score.lmms import cut_reasoning
 from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
@@ -103,27 +103,19 @@ def read_grades_lmms(said: str) -> tuple[float, float] | None:
 # -- The official number: the mean grade, relative to that of the reference answers
 
 
-def _count_grades(rows: Sequence[ScoredRow]) -> Counts:
-    found: dict[Hashable, float] = {}
-    for row in rows:
-        if not {"grade", "reference grade"} <= row.detail.keys():
-            raise CannotAggregate(
-                f"LLaVABench: the reply to {row.id!r} has no grade of the judge",
-                hint="version 1 of the scorer did not judge empty replies: score the run again",
-            )
-        for group in dict.fromkeys((ALL, get_column(row, "category"))):
-            for name in ("grade", "reference grade"):
-                found[group, name] = found.get((group, name), 0) + float(row.detail[name])
-            found[group, "n"] = found.get((group, "n"), 0) + 1
-    return found
+def _read_grade(row: ScoredRow, *, name: str) -> float:
+    if name not in row.detail:
+        raise CannotAggregate(
+            f"LLaVABench: the reply to {row.id!r} has no grade of the judge",
+            hint="version 1 of the scorer did not judge empty replies: score the run again",
+        )
+    return float(row.detail[name])
 
 
 def _combine_grades(total: Counts, *, decimals: int | None) -> MetricTable:
     table = {}
-    for group, n in (
-        (str(key[0]), n) for key, n in total.items() if isinstance(key, tuple) and key[1] == "n"
-    ):
-        if not n:  # a category that a resample does not contain
+    for group, one in average(total).items():
+        if not (n := one["n"]):
             continue
         mine, theirs = (total[group, name] / n for name in ("grade", "reference grade"))
         if decimals is not None:
@@ -143,7 +135,10 @@ for _name, _decimals, _note in (
     declare_aggregate(
         _name,
         f"points: mean grade, as percent of the reference answers' mean grade{_note}",
-        _count_grades,
+        count_by(
+            lambda row: filter(None, (get_column(row, "category"),)),
+            **{grade: partial(_read_grade, name=grade) for grade in ("grade", "reference grade")},
+        ),
         headline="relative",
         scale="points",
     )(partial(_combine_grades, decimals=_decimals))

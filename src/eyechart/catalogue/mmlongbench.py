@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -268,7 +268,8 @@ _SOURCES = {
 }  # fmt: skip
 
 
-def _list_evidence(row: ScoredRow) -> Iterable[str]:
+def _list_groups(row: ScoredRow, *, is_none: Callable[[str], bool]) -> Iterable[str]:
+    """Sources of evidence and number of pages; whether the question can be answered, and was."""
     sources, pages = (
         parse_literal(value) if isinstance(value := row.meta.get(name), str) else value
         for name in ("evidence_sources", "evidence_pages")
@@ -276,23 +277,13 @@ def _list_evidence(row: ScoredRow) -> Iterable[str]:
     listed = sources if isinstance(sources, list | tuple) else ()
     n_pages = len(pages) if isinstance(pages, list | tuple) else None
     by_pages = {0: "unanswerable", 1: "single-page", None: ""}.get(n_pages, "multi-page")
+    is_answerable, is_answered = not any(map(is_none, row.golds)), not is_none(row.read or "")
     return [
         *(name for source, name in _SOURCES.items() if source in listed),
         *([by_pages] if by_pages else []),
+        *(["answerable"] if is_answerable else []),
+        *(["answered"] if is_answered else []),
     ]
-
-
-def _count_answerable(rows: Sequence[ScoredRow], *, is_none: Callable[[str], bool]) -> Counts:
-    found = count_by(_list_evidence)(rows)
-    for row in rows:
-        for name, is_answered in (
-            ("answerable", not any(map(is_none, row.golds))),
-            ("answered", not is_none(row.read or "")),
-        ):
-            if is_answered:
-                found[name, "rows"] = found.get((name, "rows"), 0) + 1
-                found[name, "total"] = found.get((name, "total"), 0) + row.value
-    return found
 
 
 def _says_none(text: str) -> bool:
@@ -302,10 +293,7 @@ def _says_none(text: str) -> bool:
 
 def _combine_answerable(total: Counts) -> MetricTable:
     table = average(total)
-    recall, precision = (
-        divide(total.get((name, "total"), 0), total.get((name, "rows"), 0))
-        for name in ("answerable", "answered")
-    )
+    recall, precision = (table.pop(name, {}).get("accuracy") for name in ("answerable", "answered"))
     f1 = None
     if recall is not None and precision is not None:
         f1 = divide(2 * recall * precision, recall + precision)
@@ -319,7 +307,7 @@ for _name, _is_none, _note in (
     declare_aggregate(
         _name,
         f"F1 of recall (answerable questions) and precision (answered ones){_note}",
-        partial(_count_answerable, is_none=_is_none),
+        count_by(partial(_list_groups, is_none=_is_none)),
         headline="F1",
     )(_combine_answerable)
 

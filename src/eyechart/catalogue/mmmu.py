@@ -9,7 +9,7 @@ official figure. Parity: tests/catalogue/vectors, ``mmmu``.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
@@ -430,28 +430,32 @@ def _groups_mmmu(row: ScoredRow) -> Iterable[str]:
     return (*((f"domain: {domain}",) if domain else ()), subject)
 
 
-def _count_mmmu(rows: Sequence[ScoredRow]) -> Counts:
-    found = dict(count_by(_groups_mmmu)(rows))
-    for row in rows:
-        pick = row.detail.get(RANDOM_PICK)
-        if isinstance(pick, int | float):
-            found["picks"] = found.get("picks", 0) + 1
-            found["expected"] = found.get("expected", 0) + float(pick)
-    return found
+def _get_pick(row: ScoredRow) -> float | None:
+    """The probability with which a random pick is right, where the official parser picks."""
+    pick = row.detail.get(RANDOM_PICK)
+    return float(pick) if isinstance(pick, int | float) else None
 
 
 @declare_aggregate(
-    "mmmu", "accuracy over all rows, by domain and subject", _count_mmmu, version="2", headline="accuracy"
+    "mmmu",
+    "accuracy over all rows, by domain and subject",
+    count_by(
+        _groups_mmmu,
+        picks=lambda row: _get_pick(row) is not None,
+        expected=lambda row: _get_pick(row) or 0,
+    ),
+    version="2",
+    headline="accuracy",
 )
 def _combine_mmmu(total: Counts) -> MetricTable:
     found = average(total)
-    n, value = total.get((ALL, "n"), 0), total.get((ALL, "value"), 0)
-    if n and total.get("picks"):
+    n, value, picks, expected = (total.get((ALL, name), 0) for name in ("n", "value", "picks", "expected"))
+    if n and picks:
         found[ALL] |= {
-            "n random picks": total["picks"],
-            "with random picks": (value + total["expected"]) / n,
+            "n random picks": picks,
+            "with random picks": (value + expected) / n,
             "at least": value / n,
-            "at most": (value + total["picks"]) / n,
+            "at most": (value + picks) / n,
         }
     return found
 
@@ -460,27 +464,25 @@ def _combine_mmmu(total: Counts) -> MetricTable:
 # that of domains and of all is the mean of subjects by their rows.
 
 
-def _count_composite(rows: Sequence[ScoredRow]) -> Counts:
-    found: dict[Hashable, float] = {}
-    for row in rows:
-        subject = get_column(row, "subject", "category").replace(" ", "_")
-        letters = row.detail.get("letters")
-        n = len(letters) if isinstance(letters, list | tuple) else 1
-        for name, value in (("n", 1), ("questions", n), ("right", n * row.value)):
-            found[subject, name] = found.get((subject, name), 0) + value
-    return found
+def _count_questions(row: ScoredRow) -> int:
+    letters = row.detail.get("letters")
+    return len(letters) if isinstance(letters, list | tuple) else 1
 
 
 @declare_aggregate(
     "mmmu-pro-lmms",
     "accuracy by subject and domain; within a subject, a row counts once per question",
-    _count_composite,
+    count_by(
+        lambda row: (get_column(row, "subject", "category").replace(" ", "_"),),
+        questions=_count_questions,
+        right=lambda row: _count_questions(row) * row.value,
+    ),
     headline="accuracy",
 )
 def _combine_composite(total: Counts) -> MetricTable:
     table: dict[str, dict[str, float | None]] = {ALL: {}}
     groups: dict[str, list[str]] = {ALL: []}
-    for subject in dict.fromkeys(str(key[0]) for key in total if isinstance(key, tuple)):
+    for subject in [group for group in average(total) if group != ALL]:
         share = divide(total[subject, "right"], total[subject, "questions"])
         table[subject] = {"accuracy": share, "n": total[subject, "n"]}
         groups[ALL].append(subject)

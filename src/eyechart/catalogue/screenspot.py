@@ -7,8 +7,7 @@ VLMEvalKit does; ``--scorer screenspot-1000`` and the like declare it (score/box
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from eyechart.score.aggregates import (
     ALL,
     Counts,
     average,
+    count_by,
     declare_aggregate,
     declare_means,
     divide,
@@ -387,24 +387,22 @@ declare_scales(
 # counts unread replies as wrong, and the plain means are in the run's own tables by category.
 
 
-def _count_clicks(rows: Sequence[ScoredRow]) -> Counts:
-    found: Counter[Hashable] = Counter()
-    for row in rows:
-        kind, category = get_column(row, "data_type", "ui_type"), get_column(row, "category")
-        group = f"{category}:{kind}" if category else kind
-        for key in (ALL, group):
-            found[key, "n"] += 1
-            found[key, "value"] += row.value  # type: ignore[assignment]
-            found[key, "published"] += row.value + bool(row.detail.get(AT_CORNER))  # type: ignore[assignment]
-        found[ALL, "unread"] += row.read is None
-        found[ALL, "format errors"] += bool(row.detail.get("format error"))
-    return found
+def _find_kind(row: ScoredRow) -> tuple[str]:
+    kind, category = get_column(row, "data_type", "ui_type"), get_column(row, "category")
+    return (f"{category}:{kind}" if category else kind,)
 
 
 @declare_aggregate(
     "screenspot",
     "accuracy, unread replies, and accuracy by type and category",
-    _count_clicks,
+    count_by(
+        _find_kind,
+        **{
+            "published": lambda row: row.value + bool(row.detail.get(AT_CORNER)),
+            "unread": lambda row: row.read is None,
+            "format errors": lambda row: bool(row.detail.get("format error")),
+        },
+    ),
     headline="accuracy",
 )
 def _combine_clicks(total: Counts) -> MetricTable:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, frame
-from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, get_column
+from eyechart.score.aggregates import ALL, Counts, count_by, declare_aggregate, divide, get_column
 from eyechart.score.lmms import LETTERS, reading_scorer
 from eyechart.types import MetricTable, ScoredRow
 
@@ -145,10 +145,18 @@ WEMATH_TOPICS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def _list_steps(row: ScoredRow) -> Iterable[str]:
+    """How many steps a row is about; of a single step also its concept."""
+    number, _, step = get_column(row, "key").partition("steps_")
+    if step == "multi":
+        return (f"{number} steps",)
+    return ("1 step", f"concept: {get_column(row, 'knowledge concept', 'knowledge_concept')}")
+
+
 def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
     by_key = {get_column(row, "key"): row.value >= 1 for row in rows}
     unscored = {get_column(row, "key") for row in rows if not row.is_scored}
-    found: dict[Hashable, float] = {}
+    found = count_by(_list_steps)(rows)
     for n_steps in (2, 3):
         steps = [by_key.get(f"{n_steps}steps_{number}") for number in range(1, n_steps + 1)]
         whole = by_key.get(f"{n_steps}steps_multi")
@@ -168,15 +176,6 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
         }  # fmt: skip
         for name, holds in facts.items():
             found[name] = found.get(name, 0) + holds
-    for row in rows:
-        if not row.is_scored:
-            continue
-        number, _, step = get_column(row, "key").partition("steps_")
-        kind = f"{number} steps" if step == "multi" else "1 step"
-        concepts = () if step == "multi" else (get_column(row, "knowledge concept", "knowledge_concept"),)
-        for group in (kind, *(("concept", one) for one in concepts)):
-            found[group, "n"] = found.get((group, "n"), 0) + 1
-            found[group, "value"] = found.get((group, "value"), 0) + row.value
     return found
 
 
@@ -210,9 +209,9 @@ def _combine_wemath(total: Counts) -> MetricTable:
         table[ALL][kind] = divide(total.get((kind, "value"), 0), total.get((kind, "n"), 0))
     for topic, concepts in WEMATH_TOPICS.items():
         counts = [
-            (total[("concept", one), "value"], rows)
+            (total[f"concept: {one}", "value"], rows)
             for one in concepts
-            if (rows := total.get((("concept", one), "n")))
+            if (rows := total.get((f"concept: {one}", "n")))
         ]
         if counts:
             mean = sum(value / rows for value, rows in counts) / len(counts)
