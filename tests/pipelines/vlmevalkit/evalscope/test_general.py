@@ -333,7 +333,7 @@ def test_questions_without_an_answer_are_left_out(server: Server, capsys: pytest
         ({**VQA[1], "image_1": "a sentence, not a path. " * 50}, "File name too long"),
         (
             {**VQA[1], "image_1": "half a character: \ud800", "note": float("nan")},
-            "1 of 1 questions got no reply",
+            "row 1 (line 1): invalid JSON",
         ),
     ],
 )
