@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+# On a busy machine importing torch and Ray alone can take a minute in every process of a test.
+TIMEOUT_S = 900
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.extras)
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 @pytest.fixture(scope="session")

@@ -159,7 +159,7 @@ def test_tokens_are_decoded_while_later_prompts_run(
     def begin(self: Decoder, rows: list[Row]) -> Batch:
         """The third part waits until a row of the first one has its reply."""
         if len(first) == 2:
-            wait([row.reply for row in first[:1]], timeout=60)
+            wait([row.reply for row in first[:1]], timeout=600)
             done.append(first[0].reply.done())
         first.append(rows[0])
         return start(self, rows)

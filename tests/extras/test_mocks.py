@@ -49,7 +49,7 @@ def serve(command: Sequence[str], port: int, log: Path) -> Iterator[str]:
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()

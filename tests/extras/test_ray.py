@@ -21,7 +21,7 @@ import pytest
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 ray = pytest.importorskip("ray")
-pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore")]  # Ray's own
+pytestmark = [pytest.mark.filterwarnings("ignore")]  # Ray's own
 
 from eyechart.baselines import NAMES  # noqa: E402
 from eyechart.errors import MissingExtra, UsageError  # noqa: E402
@@ -236,7 +236,7 @@ def test_a_cluster_of_its_own_is_for_this_machine_and_imports_nothing_from_this_
         env = environment(RAY_ADDRESS="local")
         pipe = subprocess.PIPE
         driver = subprocess.Popen(line, cwd=here, env=env, stdout=pipe, stderr=pipe)
-        out, err = driver.communicate(timeout=120)
+        out, err = driver.communicate(timeout=600)
     assert driver.returncode == 0, err.decode()
     assert json.loads(out)["score"] == 1.0
     assert not (here / "ran").exists()

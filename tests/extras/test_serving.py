@@ -32,7 +32,6 @@ def served(request: pytest.FixtureRequest, llava: Path) -> tuple[str, dict[str, 
     return f"{request.param}/{llava}", arguments
 
 
-@pytest.mark.timeout(600)
 def test_a_whole_run_and_its_continuation(
     served: tuple[str, dict[str, Any]], llava: Path, tmp_path: Path
 ) -> None:
@@ -53,7 +52,6 @@ def test_a_whole_run_and_its_continuation(
     assert log.count("POST /v1/chat/completions") == 4
 
 
-@pytest.mark.timeout(600)
 def test_the_server_says_what_the_weights_say(
     served: tuple[str, dict[str, Any]], llava: Path, tmp_path: Path
 ) -> None:

@@ -16,8 +16,6 @@ from support.files import choice_tsv, jsonl
 from support.pages import read_blocks
 from support.runs import write_model
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def run(folder: Path, tracker: str, **changes: str) -> Run:
     model = f"python:{folder}/{write_model(folder).removeprefix('python:')}"
@@ -27,7 +25,7 @@ def run(folder: Path, tracker: str, **changes: str) -> Run:
 
 def command(folder: Path, *words: object, **changes: str) -> Outcome:
     choice_tsv(folder / "q.tsv", 12)
-    done = eyechart_process(*words, cwd=folder, timeout=240, HOME=str(folder), **changes)
+    done = eyechart_process(*words, cwd=folder, timeout=800, HOME=str(folder), **changes)
     assert done.code == 0, done.err
     return done
 

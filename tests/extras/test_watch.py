@@ -23,7 +23,6 @@ from eyechart.models.hf.chat import decode_image
 
 TINY = Path(baselines.__file__).parent / "tiny_vlm"
 QUESTION, STEPS = "What color is the shape?", 10
-pytestmark = pytest.mark.timeout(400)
 
 
 def make_training(folder: Path, callback: EvaluateCheckpoints, *, steps: int, every: int) -> Trainer:

@@ -59,12 +59,12 @@ def eyechart(*arguments: object, cwd: Path, **changes: str) -> Outcome:
     return Outcome(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
-def eyechart_process(*arguments: object, cwd: Path, timeout: float = 60, **changes: str) -> Outcome:
+def eyechart_process(*arguments: object, cwd: Path, timeout: float = 600, **changes: str) -> Outcome:
     """Run the command in a process of its own and wait for it."""
     return run_process(sys.executable, "-m", "eyechart", *arguments, cwd=cwd, timeout=timeout, **changes)
 
 
-def run_process(*words: object, cwd: Path, timeout: float = 60, **changes: str) -> Outcome:
+def run_process(*words: object, cwd: Path, timeout: float = 600, **changes: str) -> Outcome:
     """Run a program and wait for it."""
     done = subprocess.run(
         [str(word) for word in words],

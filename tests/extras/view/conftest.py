@@ -53,7 +53,7 @@ def serve() -> Iterator[Serve]:
     yield serve_it
     for process in started:
         process.terminate()
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
         assert "Traceback" not in said, said
 
 
