@@ -361,6 +361,17 @@ def test_a_baseline_of_other_questions_is_refused_before_anything_is_asked(
     assert count_asked(folder) == 0
 
 
+@pytest.mark.parametrize("stop_when", ["decided", None])
+def test_a_baseline_that_counts_otherwise_is_refused(folder: Path, stop_when: str | None) -> None:
+    file = write(folder, 12)
+    old = ask(file, "old")
+    count_asked(folder)
+    for options, said in (({"circular": True}, "rotations"), ({"trials": 3, "vote": True}, "vote")):
+        with pytest.raises(UsageError, match=said):
+            ask(file, "new", baseline=old.folder, stop_when=stop_when, **options)
+    assert count_asked(folder) == 0
+
+
 def test_a_run_of_an_object_cannot_be_continued(folder: Path) -> None:
     done = run_here(write(folder, 4), lambda text, images: "A", limit=4)
     with pytest.raises(UsageError, match="how it was started is not stored"):

@@ -24,6 +24,7 @@ from eyechart.report.compare import format_points, format_signed
 from eyechart.report.conditions import read_options
 from eyechart.report.counting import bound_credit, compute_digest, is_open
 from eyechart.report.table import format_percent
+from eyechart.runs.comparability import refuse_different_units
 from eyechart.runs.comparison import compare
 from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
@@ -126,8 +127,7 @@ def gate(
         "n_pending": done.summary.overall.pending,
     }
     if stop_when:
-        scorer = str(done.manifest.get("scorer"))
-        goal = Goal.of(at_least=at_least, baseline=other, max_drop=max_drop, scorer=scorer)
+        goal = Goal.of(done, at_least=at_least, baseline=other, max_drop=max_drop)
         state = watch_stored(done, goal).test.state()
         facts |= {"value": state.mean, "ci95": (state.low, state.high), "n": state.n}
     elif other is not None:
@@ -198,19 +198,22 @@ class Goal:
 
     @classmethod
     def of(
-        cls, *, at_least: float | None, baseline: Run | str | Path | None, max_drop: float, scorer: str
+        cls, run: Run, *, at_least: float | None, baseline: Run | str | Path | None, max_drop: float
     ) -> Goal:
+        """The goal of a run; a baseline that cannot be compared is refused."""
         if baseline is None:
             assert at_least is not None
             return cls(limit=at_least)
-        run = baseline if isinstance(baseline, Run) else Run(find_run(baseline))
-        if run.manifest.get("scorer") != scorer:
+        other = baseline if isinstance(baseline, Run) else Run(find_run(baseline))
+        theirs, scorer = other.manifest.get("scorer"), run.manifest.get("scorer")
+        if theirs != scorer:
             raise UsageError(
-                f"the baseline was scored by {run.manifest.get('scorer')}, this run is by {scorer}",
-                hint=f"score it as well: eyechart score {run.folder} --scorer {scorer}",
+                f"the baseline was scored by {theirs}, this run is by {scorer}",
+                hint=f"score it as well: eyechart score {other.folder} --scorer {scorer}",
             )
+        refuse_different_units([other, run], ["the baseline", "this run"])
         known = {}
-        for trials in run.questions(run.counted()):
+        for trials in other.questions(other.counted()):
             if bounds := bound_credit(trials):
                 known[trials[0].sample.id] = (compute_digest(trials[0].sample), *bounds)
         return cls(limit=-max_drop, baseline=known)
@@ -218,11 +221,9 @@ class Goal:
 
 def watch_run(plan: Plan) -> Watch:
     """The watch of a run that is about to ask, with what an earlier start has asked."""
-    options, scorer = plan.options, plan.scorer.name
-    goal = Goal.of(
-        at_least=options.at_least, baseline=options.baseline, max_drop=options.max_drop, scorer=scorer
-    )
-    return watch_stored(Run(plan.folder), goal, is_going_on=True)
+    run, options = Run(plan.folder), plan.options
+    goal = Goal.of(run, at_least=options.at_least, baseline=options.baseline, max_drop=options.max_drop)
+    return watch_stored(run, goal, is_going_on=True)
 
 
 def watch_stored(run: Run, goal: Goal, *, is_going_on: bool = False) -> Watch:
