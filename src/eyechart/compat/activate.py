@@ -20,7 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from opcode import opmap
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, Literal
 
 from eyechart.errors import DataError
@@ -199,7 +199,8 @@ def _list_names(module: ModuleType, name: str) -> None:
             except AttributeError:
                 pass
         provided = f"eyechart provides it here, with {', '.join(_names_in(module, name))}"
-        if _is_from_import(sys._getframe(1)):
+        frame = sys._getframe(1)
+        if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:  # it hides other errors
             raise ImportError(f"cannot import name {wanted!r} from {name!r}: {provided}", name=name)
         raise AttributeError(f"module {name!r} has no attribute {wanted!r}: {provided}")
 
@@ -216,11 +217,6 @@ def _names_in(module: ModuleType, name: str) -> list[str]:
         if not one.startswith("_") and getattr(value, "__module__", "") == module.__name__
     ]
     return sorted({*declared, *(part for part in parts if "." not in part)}, key=str.lower)
-
-
-def _is_from_import(frame: FrameType) -> bool:
-    """Whether a frame stands at ``from … import …``, which turns an AttributeError into another error."""
-    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 @contextmanager

@@ -122,11 +122,7 @@ def _show(err: BaseException) -> None:
     """Print the traceback as Python prints it for the script alone."""
     sys.stdout.flush()
     shown = traceback.TracebackException.from_exception(err)
-    shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])
+    ours = ("<frozen runpy", "<frozen importlib", __file__, str(sys.modules[activate.__module__].__file__))
+    theirs = [one for one in shown.stack if not one.filename.startswith(ours)]
+    shown.stack = traceback.StackSummary.from_list(theirs)
     print_note("".join(shown.format()), end="")
-
-
-def _is_ours(filename: str) -> bool:
-    """Whether a frame belongs to the runner or the import machinery."""
-    is_machinery = filename.startswith(("<frozen runpy", "<frozen importlib"))
-    return is_machinery or filename in (__file__, sys.modules["eyechart.compat.activate"].__file__)

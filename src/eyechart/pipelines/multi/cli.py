@@ -334,10 +334,9 @@ def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Optio
 
     if args.spec and said.setdefault("model", args.spec) != args.spec:
         raise UsageError(f"two models are given: {args.spec} and {said['model']}", hint="leave one out")
-    input_type = (
-        {} if args.input_type in (None, 1) else {"input_type": args.input_type}
-    )  # 1 needs no file here
-    chosen = choose_model(MultiArguments.of({**said, **input_type}))
+    if args.input_type not in (None, 1):  # 1 needs no file here
+        said = {**said, "input_type": args.input_type}
+    chosen = choose_model(MultiArguments.of(said))
     for text in chosen.notes:
         note(text)
     chosen = replace(chosen, params={**chosen.params, **options.params})

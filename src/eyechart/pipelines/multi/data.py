@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,11 +107,6 @@ class MultiSource:
             text, paths, self.captions, in_content=said.cap_in_cnt, numbering=said.renumbering
         )
 
-    def images_in_use(self) -> Iterator[str]:
-        for question in self.questions:
-            for text in filter(None, self.prepare(question)):
-                yield from text.images
-
 
 def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
     """The knowledge point in the prompt: the first entry.
@@ -175,8 +171,11 @@ def _list_remarks(source: MultiSource, problems: Mapping[str, files.Problem]) ->
     educations = {name: one.education or "" for name, one in problems.items()}
     if levels := files.describe_unknown_educations(educations, "problems"):
         yield f"{options.problems.name}: {levels}"
-    in_use = source.images_in_use() if captioned and captions is not None else ()
-    if captioned and (missing := [image for image in dict.fromkeys(in_use) if image not in (captions or {})]):
+    if captioned is None or captions is None:
+        return
+    texts = filter(None, chain.from_iterable(map(source.prepare, source.questions)))
+    in_use = dict.fromkeys(image for text in texts for image in text.images)
+    if missing := [image for image in in_use if image not in captions]:
         images = f"{len(missing)} image{'s' * (len(missing) != 1)}"
         what = f"{captioned.name}: no line for {images} that the questions show"
         if not options.allow_missing_captions:

@@ -207,7 +207,6 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
     from eyechart.pipelines.vlmevalkit.evalscope.job import (
         TaskFailed,
-        TasksFailed,
         name_keys_in_errors,
         plan_only,
         run,
@@ -232,7 +231,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
                 results = [run(tasks[0], is_printing=not args.json)]
     except TaskFailed as err:
         if args.json:
-            print_json({"tasks": err.of_tasks} if isinstance(err, TasksFailed) else err.results)
+            print_json({"tasks": err.of_tasks} if is_list else err.results)
         raise
     if args.json:
         print_json({"tasks": results} if is_list else results[0])

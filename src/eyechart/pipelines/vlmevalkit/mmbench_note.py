@@ -217,8 +217,8 @@ class _Joined:
     def __getitem__(self, position: SupportsIndex) -> Any:
         wanted = operator.index(position)
         place = wanted + len(self) if wanted < 0 else wanted
-        for dataset in self.datasets if place >= 0 else ():
-            if place < len(dataset):
+        for dataset in self.datasets:
+            if 0 <= place < len(dataset):
                 return dataset[place]
             place -= len(dataset)
         raise IndexError(f"no row {wanted}, there are {len(self):,}")

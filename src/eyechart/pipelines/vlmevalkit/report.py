@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -78,11 +78,8 @@ def write_trials(export: Export, *, as_noted: bool = False, file: Path | None = 
 def _write_trial(export: Export, trial: int, as_noted: bool, file: Path | None) -> TrialFiles:
     stem = make_trial_stem(export.manifest, trial)
     known = export.manifest.get("columns") or ()
-    found = survey_results(_results(export, trial), as_noted=as_noted, columns=known)
-    columns = found.columns
-    if file is not None:
-        columns = copy_columns(file, _results(export, trial), has_answers=columns.has_answers)
-    paths = _write_rows(export, trial, stem, columns, found.verdicts)
+    found = survey_results(lambda: _results(export, trial), as_noted=as_noted, columns=known, file=file)
+    paths = _write_rows(export, trial, stem, found.columns, found.verdicts)
     table = export.folder / f"{stem}_acc.csv"
     if found.accuracies and found.columns.has_answers:
         write_accuracy_csv(found.accuracies, table)
@@ -321,11 +318,16 @@ class Survey(NamedTuple):
 
 
 def survey_results(
-    results: Iterable[Result], *, as_noted: bool = False, columns: Sequence[str] = ()
+    results: Callable[[], Iterable[Result]],
+    *,
+    as_noted: bool = False,
+    columns: Sequence[str] = (),
+    file: Path | None = None,
 ) -> Survey:
     """The first pass over one trial.
 
-    `columns`: those of the file; `as_noted`: with every column that MMBench's note names.
+    `columns`: those of the file; `as_noted`: with every column that MMBench's note names; `file`: that of the
+    questions, whose columns are taken without its images.
     """
     letters: set[str] = set()
     meta: dict[str, None] = {}
@@ -334,7 +336,7 @@ def survey_results(
 
     def seen() -> Iterator[Result]:
         nonlocal has_hints, has_answers
-        for result in results:
+        for result in results():
             sample = result.sample
             letters.update(sample.choices)
             if len(meta) < MAX_META:
@@ -350,6 +352,8 @@ def survey_results(
             yield question
 
     lines = compute_run_accuracies(questions())
+    if file is not None:
+        return Survey(copy_columns(file, results(), has_answers=has_answers), verdicts, lines)
     # The columns are those of the file, if it names them as VLMEvalKit does; else those of the samples.
     names = [name for name in columns if name not in _WRITTEN]
     noted = ("A", "B", "C", "D", "category", NOTED) if as_noted else ()

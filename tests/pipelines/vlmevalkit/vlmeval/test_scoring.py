@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from eyechart.compat.vlmeval.smp import dump, load
-from eyechart.errors import DataError, ModelError, UsageError
+from eyechart.errors import DataError, ModelError, UsageError, hold
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import leave_out_unjudged
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import KEPT
 from support.extras import extra
 from support.server import Answer, Server
 from support.tables import write_tsv
@@ -188,7 +188,7 @@ def test_replies_that_wait_for_a_judge_are_left_out_only_if_that_is_said(
             mcq(root).evaluate(file, **judge)
         assert not (tmp_path / "m_mine_acc.csv").exists()
         numbers: list[int] = []
-        with leave_out_unjudged(numbers):
+        with hold(KEPT, numbers):
             found = mcq(root).evaluate(file, **judge)
     assert (found["Overall"].tolist(), numbers) == ([0.5], [1])
     assert "1 of 3 replies waits for the judge, not counted" in capsys.readouterr().err

@@ -61,10 +61,11 @@ _NO_EFFECT: Mapping[str, str] = {
     "api_mode": "requests and scoring always overlap",
 }
 _LISTED = {"config": "eval_config itself names models and data"}
-_SERVED_KEYS = (
-    "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "timeout", "extra_body",
+# How a model is called that is only named.
+OF_A_MODEL = (
+    "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "extra_body", "timeout",
 )  # fmt: skip
-_FOR_A_BASE_URL = dict.fromkeys(_SERVED_KEYS, "it applies to models at a base_url")
+_FOR_A_BASE_URL = dict.fromkeys(OF_A_MODEL, "it applies to models at a base_url")
 _OF_A_JUDGE = (
     "judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM",
 )  # fmt: skip
@@ -89,6 +90,7 @@ def read_eval_config(given: Any) -> Task:
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
     values.note({"api_nproc": "nproc takes precedence"}, unless=(at_once,))
     thinking = values.one_of("thinking", ("auto", "keep", "split"), "")
+    named = values.mapping("judge_args").get("model") or values.text("judge")
     options = {
         "limit": values.whole("limit", least=0) or None,  # 0 means all
         "concurrency": at_once,
@@ -102,7 +104,8 @@ def read_eval_config(given: Any) -> Task:
         data=read_data(values.raw("data")),
         mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
         options=drop_none(options),
-        judge_name=_name_judge(values) if judge else "",
+        # As published, a local judge replaces the judge and not its name in files.
+        judge_name=str(named or (DEFAULT_JUDGE if values.text("LOCAL_LLM") else "")) if judge else "",
         local_judge=values.text("LOCAL_LLM") or "",
         judging=_make_judging(values, judge, at_once, retry),
         reuse=values.truth("reuse"),
@@ -189,12 +192,6 @@ def _read_judge(values: Values) -> dict[str, Any]:
             "judge_params": arguments.others(JUDGE_ARGUMENTS) or None,
         }
     )
-
-
-def _name_judge(values: Values) -> str:
-    """The judge in file names: as published, a local one replaces the judge and not its name."""
-    named = values.mapping("judge_args").get("model") or values.text("judge")
-    return str(named or (DEFAULT_JUDGE if values.text("LOCAL_LLM") else ""))
 
 
 def _check_aux(values: Values, *, has_judge: bool) -> None:

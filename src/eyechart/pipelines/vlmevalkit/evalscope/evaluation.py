@@ -11,7 +11,7 @@ import inspect
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.data.files.formats import SUFFIXES, find_file
 from eyechart.data.files.hub import is_hub
 from eyechart.data.files.rows import list_lmu_roots
-from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.errors import DataError, EyechartError, UsageError, hold
 from eyechart.pipelines.vlmevalkit.evalscope import folders, output
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
@@ -427,13 +427,12 @@ def _score_by_class(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> E
         print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
     set_seeds(one.task.seed)
     kept: list[int] = []
-    keeping = scoring.leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
         with (
             _file_of(one, done) as file,
             bridge.label_errors(one.data, "evaluate"),
-            scoring.use_local_judge(one.task.local_judge),
-            keeping,
+            hold(scoring.LOCAL_JUDGE, one.task.local_judge),
+            hold(scoring.KEPT, kept if one.task.keep_failed else None),
         ):
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:

@@ -191,8 +191,7 @@ class _Reading:
         is_choice = self._data.name == "general_vmcq"
         if (name := "question" if is_choice else "messages") not in row.values:
             raise ValueError(f"no column {name!r} (found: {', '.join(row.values)})")
-        images: list[ImageRef] = []
-        taking = _Taking(row, cells, images, self.details)
+        taking = _Taking(row, cells)
         choices: dict[str, str] = {}
         if is_choice:
             options = _read_options(row.values.get("options"))
@@ -210,7 +209,8 @@ class _Reading:
             turns.insert(0, ("system", self._data.system_prompt))
         if taking.unfilled:
             self._notice(f"a placeholder without an image is left out of the text ({taking.unfilled[0]})")
-        if not images and any(row.values.get(name) for name in _IMAGE_COLUMNS):
+        self.details |= taking.details
+        if not taking.images and any(row.values.get(name) for name in _IMAGE_COLUMNS):
             self._notice(
                 "the images of a row are not sent, because its text has no placeholder such as <image 1>"
             )
@@ -224,7 +224,7 @@ class _Reading:
         return Sample(
             id="",
             question=str(row.values["question"]) if is_choice else shown,
-            images=tuple(images),
+            images=tuple(taking.images),
             golds=golds,
             choices=choices,
             meta={TURNS: [list(turn) for turn in turns], PLACES: taking.places},
@@ -251,11 +251,12 @@ def _find_image(roots: Sequence[Path], place: str) -> ImageRef:
 class _Taking:
     """The images of a row, taken in the order in which they are sent."""
 
-    def __init__(self, row: Row, cells: ImageCells, taken: list[ImageRef], details: set[str]) -> None:
-        self._row, self._cells, self._details = row, cells, details
+    def __init__(self, row: Row, cells: ImageCells) -> None:
+        self._row, self._cells = row, cells
         self._found: dict[int, ImageRef] = {}
-        self._taken = taken
         self._names: dict[ImageRef, str] = {}
+        self.images: list[ImageRef] = []
+        self.details: set[str] = set()  # that messages ask for
         self.unfilled: list[str] = []
 
     def find(self, wanted: Collection[int] | None = None) -> None:
@@ -267,11 +268,10 @@ class _Taking:
             listed = json.loads(listed.data)
         if not isinstance(listed, Sequence) or isinstance(listed, str):
             raise ValueError("images is not a list")
-        by_number = {n: one for n, one in numbered.items() if wanted is None or n in wanted}
-        by_number = by_number or {
-            n: one for n, one in enumerate(listed, 1) if one and (wanted is None or n in wanted)
-        }
-        self._found = {n: self._read(one, f"image {n}") for n, one in by_number.items()}
+        for by_number in (numbered, {n: one for n, one in enumerate(listed, 1) if one}):
+            if chosen := {n: one for n, one in by_number.items() if wanted is None or n in wanted}:
+                self._found = {n: self._read(one, f"image {n}") for n, one in chosen.items()}
+                return
 
     def place(self, text: str) -> list[str | int]:
         """The text with numbers of taken images for its placeholders. Blank texts between are dropped."""
@@ -291,14 +291,14 @@ class _Taking:
     def take_url(self, given: Any) -> int:
         """The image of a message: its `image_url`."""
         url = given.get("url") if isinstance(given, dict) else given
-        self._details.add(str(given.get("detail", "auto")) if isinstance(given, dict) else "auto")
+        self.details.add(str(given.get("detail", "auto")) if isinstance(given, dict) else "auto")
         if not isinstance(url, str) or not url.strip():
             raise ValueError("an image_url has no url")
         return self._take(self._read(url, "image_url"))
 
     def _take(self, ref: ImageRef) -> int:
-        self._taken.append(ref)
-        return len(self._taken) - 1
+        self.images.append(ref)
+        return len(self.images) - 1
 
     def _read(self, value: Any, what: str) -> ImageRef:
         found = self._cells.read(value, self._row.number, only_paths=True)
@@ -312,7 +312,7 @@ class _Taking:
     @property
     def places(self) -> list[str]:
         """The taken images as the file names them."""
-        return [self._names[ref] for ref in self._taken]
+        return [self._names[ref] for ref in self.images]
 
 
 def _read_messages(row: Row, taking: _Taking) -> list[Turn]:

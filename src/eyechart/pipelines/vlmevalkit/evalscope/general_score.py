@@ -145,12 +145,10 @@ def _extract(text: str, given: Any) -> str:
     return (next(filter(None, one), fallback) if isinstance(one, tuple) else str(one)).strip()
 
 
-def _remove_until(text: str, given: Any) -> str:
-    return text.split(str(given[0] if isinstance(given, list) else given), 1)[-1]
-
-
 _FILTERS: Mapping[str, Callable[[str, Any], str]] = {
-    "remove_until": _remove_until,
+    "remove_until": lambda text, given: text.split(str(given[0] if isinstance(given, list) else given), 1)[
+        -1
+    ],
     "remove_whitespace": lambda text, given: text.lstrip(),
     "extract": _extract,
     "regex": _extract,

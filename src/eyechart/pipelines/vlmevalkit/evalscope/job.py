@@ -100,7 +100,7 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Task
                 failures.append(err)
                 found.append(TaskResults())
     if failures:
-        raise TasksFailed(failures, found) from failures[0].__cause__
+        raise TaskFailed(failures, found) from failures[0].__cause__
     return found
 
 
@@ -126,7 +126,8 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
     for note in (*task.notes, *(note for model in task.models for note in model.notes)):
         print_note(note)
     if task.is_dry_run:
-        yield partial(_print_config, task)
+        print_text(folders.format_config(task).rstrip())
+        yield TaskResults
         return
     set_seeds(task.seed)
     questions = [open_questions(entry) for entry in task.data]
@@ -140,11 +141,6 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
             yield partial(_start, task, place, _plan_all(task, questions, place.folder))
         finally:
             place.discard()
-
-
-def _print_config(task: Task) -> TaskResults:
-    print_text(folders.format_config(task).rstrip())
-    return TaskResults()
 
 
 def _start(task: Task, place: folders.TaskFolder, planned: Sequence[Evaluation]) -> TaskResults:
@@ -199,7 +195,7 @@ def _run_all(planned: Sequence[Evaluation]) -> TaskResults:
         if rows:
             print_text(format_summary(rows))
     if failures:
-        raise TaskFailed(failures, results) from failures[0].__cause__
+        raise TaskFailed(failures, [results]) from failures[0].__cause__
     return results
 
 
@@ -233,14 +229,18 @@ def _note_outcome(one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, s
 
 
 class TaskFailed(EyechartError):
-    """Some evaluations of a task have no result. `results` holds those of the others.
+    """Some evaluations of a task, or of a list of tasks, have no result.
 
-    The exit code is 1; it is 2 if all failed before the first reply, by bad input or an unreachable server.
+    `of_tasks` holds the results of each task, `results` all of them; of two with the same name, that of the
+    later task. The exit code is 1; it is 2 if all failed before the first reply, by bad input or an
+    unreachable server.
     """
 
     exit_code = 1
 
-    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(
+        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, Any]]]
+    ) -> None:
         message = failures[0].message
         if len(failures) > 1:
             lines = "".join(f"\n  {err.message}" for err in failures)
@@ -248,22 +248,10 @@ class TaskFailed(EyechartError):
         super().__init__(message, hint=failures[0].hint)
         # Of evaluations, and in a list of tasks also errors that kept a task from starting.
         self.failures: tuple[EyechartError, ...] = tuple(failures)
-        if not results and not any(map(_has_asked, failures)):
-            self.exit_code = 2
-        self.results = {name: dict(row) for name, row in results.items()}
-
-
-class TasksFailed(TaskFailed):
-    """Some evaluations of a list of tasks have no result. `of_tasks` holds the results of each task.
-
-    `results` holds all of them; of two with the same name, that of the later task.
-    """
-
-    def __init__(
-        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, Any]]]
-    ) -> None:
-        super().__init__(failures, {name: row for one in of_tasks for name, row in one.items()})
         self.of_tasks = [{name: dict(row) for name, row in one.items()} for one in of_tasks]
+        self.results = {name: row for one in self.of_tasks for name, row in one.items()}
+        if not self.results and not any(map(_has_asked, failures)):
+            self.exit_code = 2
 
 
 def _has_asked(err: EyechartError) -> bool:

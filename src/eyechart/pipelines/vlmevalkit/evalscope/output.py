@@ -23,7 +23,6 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import (
     Line,
     TrialFiles,
-    copy_columns,
     get_prediction,
     survey_results,
     write_trials,
@@ -206,9 +205,7 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     The columns are those of the `file` of questions without its images; without a file, those of the
     questions.
     """
-    columns = survey_results(results()).columns
-    if file is not None:
-        columns = copy_columns(file, results(), has_answers=columns.has_answers)
+    columns = survey_results(results, file=file).columns
     heading = (*columns.names, "prediction")
     rows = ([*columns.make_cells(result), get_prediction(result)] for result in results())
     if path.suffix == ".xlsx":

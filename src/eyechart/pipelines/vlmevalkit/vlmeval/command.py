@@ -29,6 +29,7 @@ from eyechart.models.redact import is_secret
 from eyechart.option import option
 from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
+    OF_A_MODEL,
     read_data,
     read_eval_config,
     read_models,
@@ -49,14 +50,9 @@ JUDGE = "judge (off unless --judge is given)"
 ACCEPTED = "accepted for compatibility (a note says what they do here)"
 REFUSED = "not supported (the error says why)"
 GROUPS = (WHAT, RUN, MODEL, JUDGE, ACCEPTED, REFUSED)
-_what, _run, _model = (partial(option, group=group) for group in (WHAT, RUN, MODEL))
-_judge, _accepted = (partial(option, group=group) for group in (JUDGE, ACCEPTED))
+_what, _run, _model, _judge, _accepted = (partial(option, None, group=group) for group in GROUPS[:-1])
 _refused = partial(option, group=REFUSED, help=SUPPRESS)
 
-# How a served model is called. With a --config, the entry of the model holds these.
-OF_A_MODEL = (
-    "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "extra_body", "timeout",
-)  # fmt: skip
 # Other flags that are no keys of EvalScope's `eval_config`, or not with the same meaning.
 _OWN = ("data", "model", "config", "work_dir", "base_url", "stream", "data_config")
 # Flags of `eyechart run` that have another name here.
@@ -72,79 +68,76 @@ class Flags:
 
     data: list[str] | None = option(None, group=WHAT, metavar="DATA", help="datasets")
     model: list[str] | None = option(None, group=WHAT, metavar="MODEL", help="models")
-    config: str | None = _what(None, metavar="FILE", help="a JSON file with both, instead of these two")
-    limit: int | None = _what(None, metavar="N", help="the first N rows of every dataset")
+    config: str | None = _what(metavar="FILE", help="a JSON file with both, instead of these two")
+    limit: int | None = _what(metavar="N", help="the first N rows of every dataset")
 
     work_dir: str | None = _run(
-        None, metavar="DIR", help="folder for the results (default: outputs; $MMEVAL_ROOT takes precedence)"
+        metavar="DIR", help="folder for the results (default: outputs; $MMEVAL_ROOT takes precedence)"
     )
-    mode: Literal["all", "infer", "eval"] = _run(
-        "all", help="infer: only write predictions; eval: only score existing predictions (default: all)"
+    mode: Literal["all", "infer", "eval"] = option(
+        "all",
+        group=RUN,
+        help="infer: only write predictions; eval: only score existing predictions (default: all)",
     )
-    reuse: bool = _run(False, help="reuse the predictions of a finished run")
+    reuse: bool = option(False, group=RUN, help="reuse the predictions of a finished run")
     reuse_aux: str | None = _run(
-        None,
         metavar="all|infer|none",
         help="with --reuse and a judge only all is possible: verdicts are stored with their replies",
     )
-    keep_failed: bool = _run(False, help="score the replies that came, even if some requests failed")
-    api_nproc: int | None = _run(
-        None, "--api-nproc", "--nproc", metavar="N", help="concurrent requests, at most (default: 64)"
+    keep_failed: bool = option(
+        False, group=RUN, help="score the replies that came, even if some requests failed"
     )
-    retry: int | None = _run(None, metavar="N", help="attempts per request (default: 6)")
-    verbose: bool = _run(False, help="print every reply (on stderr)")
+    api_nproc: int | None = _run(
+        "--api-nproc", "--nproc", metavar="N", help="concurrent requests, at most (default: 64)"
+    )
+    retry: int | None = _run(metavar="N", help="attempts per request (default: 6)")
+    verbose: bool = option(False, group=RUN, help="print every reply (on stderr)")
     thinking: Literal["auto", "keep", "split"] | None = _run(
-        None,
         help="thoughts in replies; split: neither scored nor in the files, as with $SPLIT_THINK (eyechart "
         "only; default: auto, which keeps them)",
     )
-    allow_private_urls: bool = _run(
-        False, help="also fetch images from private network addresses (eyechart only)"
+    allow_private_urls: bool = option(
+        False, group=RUN, help="also fetch images from private network addresses (eyechart only)"
     )
 
-    base_url: str | None = _model(None, metavar="URL", help="its URL, e.g. http://localhost:8000/v1")
+    base_url: str | None = _model(metavar="URL", help="its URL, e.g. http://localhost:8000/v1")
     key: str | None = _model(
-        None,
         metavar="KEY",
         is_secret=True,
         help="default: sk-admin with --base-url, else $OPENAI_API_KEY, which is sent to no address that a "
         "--config names; never written to a file",
     )
-    max_tokens: int | None = _model(
-        None, metavar="N", help="per reply (default: 32768 with --base-url, else 2048)"
-    )
-    temperature: float | None = _model(
-        None, metavar="T", help="default: the server's own with --base-url, else 0"
-    )
-    top_p: float | None = _model(None, metavar="P", help="default: the server's own")
-    top_k: int | None = _model(None, metavar="K", help="default: the server's own")
-    repetition_penalty: float | None = _model(None, metavar="X", help="default: the server's own")
+    max_tokens: int | None = _model(metavar="N", help="per reply (default: 32768 with --base-url, else 2048)")
+    temperature: float | None = _model(metavar="T", help="default: the server's own with --base-url, else 0")
+    top_p: float | None = _model(metavar="P", help="default: the server's own")
+    top_k: int | None = _model(metavar="K", help="default: the server's own")
+    repetition_penalty: float | None = _model(metavar="X", help="default: the server's own")
     extra_body: str | None = _model(
-        None, metavar="JSON", is_secret=True, help="further fields of the request, e.g. '{\"top_a\": 0.1}'"
+        metavar="JSON", is_secret=True, help="further fields of the request, e.g. '{\"top_a\": 0.1}'"
     )
     timeout: float | None = _model(
-        None, metavar="S", help="seconds per attempt (default: 1800 with --base-url, else 300)"
+        metavar="S", help="seconds per attempt (default: 1800 with --base-url, else 300)"
     )
 
     judge: str | None = _judge(
-        None, metavar="MODEL", help="reads replies that rules cannot read; exact_matching: no judge"
+        metavar="MODEL", help="reads replies that rules cannot read; exact_matching: no judge"
     )
-    judge_base_url: str | None = _judge(None, metavar="URL", help="its URL")
+    judge_base_url: str | None = _judge(metavar="URL", help="its URL")
     judge_key: str | None = _judge(
-        None, metavar="KEY", is_secret=True, help="default: $OPENAI_API_KEY, sent only to OpenAI"
+        metavar="KEY", is_secret=True, help="default: $OPENAI_API_KEY, sent only to OpenAI"
     )
     judge_args: str | None = _judge(
-        None, metavar="JSON", is_secret=True, help="its parameters, e.g. '{\"temperature\": 0}'"
+        metavar="JSON", is_secret=True, help="its parameters, e.g. '{\"temperature\": 0}'"
     )
     judge_api_nproc: int | None = _judge(
-        None, metavar="N", help="passed to your own evaluate (default: --api-nproc)"
+        metavar="N", help="passed to your own evaluate (default: --api-nproc)"
     )
-    judge_retry: int | None = _judge(None, metavar="N", help="passed to your own evaluate (default: --retry)")
-    judge_timeout: float | None = _judge(None, metavar="S", help="passed to your own evaluate (default: 600)")
+    judge_retry: int | None = _judge(metavar="N", help="passed to your own evaluate (default: --retry)")
+    judge_timeout: float | None = _judge(metavar="S", help="passed to your own evaluate (default: 600)")
 
-    stream: bool = _accepted(False, help="replies are the same, streamed or whole")
-    api_mode: bool = _accepted(False, help="requests and scoring always overlap")
-    monitor_interval: float | None = _accepted(None, metavar="S", help="the progress line is always live")
+    stream: bool = option(False, group=ACCEPTED, help="replies are the same, streamed or whole")
+    api_mode: bool = option(False, group=ACCEPTED, help="requests and scoring always overlap")
+    monitor_interval: float | None = _accepted(metavar="S", help="the progress line is always live")
 
     use_vllm: bool = _refused(False)
     use_verifier: bool = _refused(False)

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +19,7 @@ from eyechart.data.columns.meaning import SourceOptions, to_text
 from eyechart.data.files.records import open_memory
 from eyechart.data.source import FileSource
 from eyechart.data.wrappers import MemorySource
-from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, hold, join_names
+from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit import report
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
 from eyechart.pipelines.vlmevalkit.score import RELEASED
@@ -71,7 +71,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     )
     judge_name = report.format_judge_name({"judge": judge.get("model")})
     results = _score(benchmark, replies, {} if judge_name == report.NO_JUDGE else make_judge_options(judge))
-    found = report.survey_results(results)
+    found = report.survey_results(lambda: results)
     for what, n in (
         ("have no reply", sum(result.reply is None for result in results)),
         ("have no answer to compare with", sum(not sample.golds for sample in samples)),
@@ -147,7 +147,8 @@ def read_samples(frame: smp.Frame, name: str) -> list[Sample]:
 
 # -- Replies without a verdict, because the judge failed or is unreadable: they are not counted
 
-_KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
+# Inside ``hold(KEPT, numbers)``, `evaluate` leaves them out instead of failing, and adds how many they are.
+KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
 
 
 def count_unjudged(done: Run) -> tuple[int, str]:
@@ -180,19 +181,14 @@ def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
     return f"the judge's verdict on {which} cannot be read, not counted (e.g. {said[0][:40]!r})"
 
 
-def leave_out_unjudged(kept: list[int]) -> AbstractContextManager[None]:
-    """Inside, `evaluate` leaves such replies out instead of failing, and adds their number to the list."""
-    return hold(_KEPT, kept)
-
-
 def note_unjudged(done: Run, n_all: int, file: str) -> None:
-    """Raise if replies of a file wait for the judge, outside of `leave_out_unjudged`."""
+    """Raise if replies of a file wait for the judge, unless they are left out (`KEPT`)."""
     if unread := describe_unreadable(done.samples(), n_all):
         print_note(f"eyechart: {file}: {unread}")
     n, why = count_unjudged(done)
     if not n:
         return
-    kept = _KEPT.get()
+    kept = KEPT.get()
     if kept is None:
         said = describe_unjudged(n, n_all, "which gave no answer", why)
         raise ModelError(
@@ -239,12 +235,8 @@ def format_judge_spec(name: str) -> str:
     return name if name.startswith(_OURS) else f"openai/{name}"
 
 
-_LOCAL_JUDGE: ContextVar[str] = ContextVar("local judge", default="")
-
-
-def use_local_judge(name: str) -> AbstractContextManager[None]:
-    """Inside, the model of this name is asked in place of every judge that an `evaluate` names."""
-    return hold(_LOCAL_JUDGE, name)
+# The model that is asked in place of every judge that an `evaluate` names.
+LOCAL_JUDGE: ContextVar[str] = ContextVar("local judge", default="")
 
 
 def find_judge_spec(name: str) -> str:
@@ -253,7 +245,7 @@ def find_judge_spec(name: str) -> str:
     >>> [find_judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3")]
     ['openai/gpt-4o-2024-05-13', 'openai/gpt-4o', 'openai/Qwen/Qwen3']
     """
-    return format_judge_spec(_LOCAL_JUDGE.get() or _VERSIONS.get(name, name))
+    return format_judge_spec(LOCAL_JUDGE.get() or _VERSIONS.get(name, name))
 
 
 def fill_judge_params(spec: str, given: Mapping[str, Any]) -> dict[str, Any]:
