@@ -558,22 +558,18 @@ def describe_circle(rows: Sequence[RowVerdict]) -> str:
                 f"Failed in Prefetching Rolling {turn}: Answer is {row.gold}, "
                 f"Prediction is {row.prediction}, Pre-fetched is {row.read}. "
             )
-    if all(row.read and not row.judge for row in rows):
-        return "Succeed During Pre-fetching"
     if not any(row.judge for row in rows):
-        return _NOT_READ
+        return "Succeed During Pre-fetching" if all(row.read for row in rows) else _NOT_READ
     lines = []
     for turn, row in enumerate(rows):
         if row.read and not row.judge:
             lines.append(f"Rolling {turn} Matched.\n")
             continue
-        said = f"Answer is {row.gold}, Prediction is {row.prediction}, Pre-fetched is {row.read}"
-        if row.read == row.gold:
-            lines.append(f"Rolling {turn}: {said}.\n")
-            continue
-        said = said.replace(", Prediction", "; Prediction").replace(", Pre-fetched", "; Pre-fetched")
-        lines.append(f"Failed in Rolling {turn}: {said}; Match Log is {row.matched}.\n")
-        break
+        said = (f"Answer is {row.gold}", f"Prediction is {row.prediction}", f"Pre-fetched is {row.read}")
+        if row.read != row.gold:
+            lines.append(f"Failed in Rolling {turn}: {'; '.join(said)}; Match Log is {row.matched}.\n")
+            break
+        lines.append(f"Rolling {turn}: {', '.join(said)}.\n")
     return "".join(lines)
 
 

@@ -108,10 +108,7 @@ def open_general(data: GeneralData) -> GeneralSet:
         group_by=("subset",) if len(data.subsets) > 1 else (),
         settings={
             "subsets": list(data.subsets),
-            "limit": data.limit,
-            "shuffle_seed": data.shuffle_seed,
-            "system_prompt": data.system_prompt,
-            "template": data.template,
+            **{name: getattr(data, name) for name in ("limit", "shuffle_seed", "system_prompt", "template")},
             RULES: rules,
         },
         about=f"{data.name}: questions of one's own, as EvalScope asks and scores them",
@@ -349,9 +346,8 @@ def _read_message(message: Mapping[str, Any], taking: _Taking) -> Turn:
         )
     parts: list[str | int] = []
     for part in content:
-        kind = None
-        if isinstance(part, dict):
-            kind = part.get("type", next(iter(part)) if len(part) == 1 else None)
+        named = part if isinstance(part, dict) else {}
+        kind = named.get("type", next(iter(named)) if len(named) == 1 else None)
         if kind == "text":
             parts.append(str(part.get("text", "")))
         elif kind == "image_url":

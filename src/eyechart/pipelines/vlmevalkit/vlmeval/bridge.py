@@ -64,17 +64,10 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
                 said = dataset.build_prompt(line)
             return to_messages(said, make_path_rules(dataset), f"{name}: build_prompt ({where})")
 
-    is_choice = dataset.TYPE == "MCQ"
     folder = dataset.data.attrs.get(smp.FOLDER)
-    return Benchmark(
-        name=name,
-        source=MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples),
-        prompt=prompt,
-        scorer=scoring.CHOICE if is_choice else scoring.OPEN,
-        judged_scorer=scoring.CHOICE if is_choice else scoring.JUDGED,
-        circular="headline" if is_choice and scoring.is_circular(name) else "",
-        about=f"{name}, by the class {type(dataset).__name__}",
-    )
+    source = MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples)
+    about = f"{name}, by the class {type(dataset).__name__}"
+    return scoring.make_benchmark(name, source, prompt, is_choice=dataset.TYPE == "MCQ", about=about)
 
 
 def _add_images(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
@@ -377,16 +370,14 @@ def track_progress_rich(
         try:
             for future in as_completed(futures):
                 kept.add(futures[future], future.result())
-        except BaseException:  # no more calls; those in flight may cost money: their results are saved
+        finally:  # after an error no more calls; those in flight may cost money: their results are saved
             try:
                 pool.shutdown(wait=True, cancel_futures=True)
             finally:  # a second interrupt does not wait for them
                 for future, name in futures.items():
                     if future.done() and not future.cancelled() and future.exception() is None:
                         kept.add(name, future.result())
-            raise
-        finally:
-            kept.write()
+                kept.write()
     return [future.result() for future in futures]
 
 

@@ -378,11 +378,8 @@ def list_columns(name: str | Path) -> tuple[str, ...]:
     file = found if len(path.parts) == 1 and found.is_file() else find_file(name).path
     format, _ = guess_format(file)
     reader = open_reader(file, format, "utf-8", SourceOptions())
-    columns = reader.columns()
-    if columns:
-        return columns
-    first = next(iter(reader.rows(())), None)
-    return tuple(first.values) if first else ()
+    first = None if (columns := reader.columns()) else next(iter(reader.rows(())), None)
+    return tuple(first.values) if first else columns
 
 
 def detect_kind(columns: Sequence[str]) -> Kind:

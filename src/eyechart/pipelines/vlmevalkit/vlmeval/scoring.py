@@ -30,15 +30,13 @@ from eyechart.runs.options import Options
 from eyechart.runs.replies import score_replies
 from eyechart.score.judged import UNREADABLE
 from eyechart.terminal import print_note
-from eyechart.types import Benchmark, Result, Sample
+from eyechart.types import Benchmark, Prompt, Result, Sample, Source
 
 if TYPE_CHECKING:
     from eyechart.runs.results import Run
 
 
 CHOICE = RELEASED
-OPEN = "default"
-JUDGED = "judged"
 
 
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> smp.Frame:
@@ -61,14 +59,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     }
     if not replies:
         raise DataError(f"{path.name}: no row has a reply", hint="run again; failed requests are not replies")
-    benchmark = Benchmark(
-        name=name,
-        source=MemorySource(name, name, tuple(samples)),
-        prompt=build_custom_prompt,
-        scorer=CHOICE if is_choice else OPEN,
-        judged_scorer=CHOICE if is_choice else JUDGED,
-        circular="headline" if is_circular(name) and is_choice else "",
-    )
+    benchmark = make_benchmark(name, MemorySource(name, name, tuple(samples)), is_choice=is_choice)
     judge_name = report.format_judge_name({"judge": judge.get("model")})
     results = _score(benchmark, replies, {} if judge_name == report.NO_JUDGE else make_judge_options(judge))
     found = report.survey_results(lambda: results)
@@ -83,6 +74,21 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         raise DataError(f"{path.name}: no reply has a verdict", hint="try another judge")
     write_accuracies(found.accuracies, path.parent, path.stem)
     return smp.import_pandas().DataFrame(found.accuracies)
+
+
+def make_benchmark(
+    name: str, source: Source, prompt: Prompt = build_custom_prompt, *, is_choice: bool, about: str = ""
+) -> Benchmark:
+    """A dataset of a user as a benchmark: choices by VLMEvalKit's rules, open questions by eyechart's."""
+    return Benchmark(
+        name=name,
+        source=source,
+        prompt=prompt,
+        scorer=CHOICE if is_choice else "default",
+        judged_scorer=CHOICE if is_choice else "judged",
+        circular="headline" if is_choice and is_circular(name) else "",
+        about=about,
+    )
 
 
 def _score(benchmark: Benchmark, replies: Mapping[str, str], judging: Mapping[str, Any]) -> list[Result]:

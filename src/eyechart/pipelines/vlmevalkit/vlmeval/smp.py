@@ -359,10 +359,9 @@ def infer_types(texts: Sequence[str], name: str = "") -> list[Any]:
     present = [text for text in texts if text]
     if not present or _LETTER.fullmatch(name):
         return [text or nan for text in texts]
-    if all(map(WHOLE.fullmatch, present)):
-        return [int(text) if text else nan for text in texts]
-    if all(map(_NUMBER.fullmatch, present)):
-        return [float(text) if text else nan for text in texts]
+    for pattern, convert in ((WHOLE, int), (_NUMBER, float)):
+        if all(map(pattern.fullmatch, present)):
+            return [convert(text) if text else nan for text in texts]
     if len(present) == len(texts) and set(present) <= {"True", "False"}:
         return [text == "True" for text in texts]
     return [text or nan for text in texts]
