@@ -37,11 +37,7 @@ def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Choices) 
 
 
 def _colour_of(question: ParsedQuestion, facts: Sequence[Fact]) -> Answer | None:
-    named = [
-        f
-        for f in facts
-        if max(measure_mention(f.label, question), measure_mention(f.series, question)) >= 0.5
-    ]
+    named = [f for f in facts if any(measure_mention(said, question) >= 0.5 for said in (f.label, f.series))]
     names = {fact.colour for fact in named if fact.colour}
     if len(names) != 1:
         return None
@@ -106,17 +102,16 @@ def _bar_facts(bars: list[Box], words: Sequence[Box], keys: Mapping[str, str]) -
 def _first_row(words: Sequence[Box]) -> list[Box]:
     """The row of words nearest to the base line."""
     first = min(words, key=lambda w: w.y0, default=None)
-    if first is None:
-        return []
-    return [w for w in words if min(w.y1, first.y1) - max(w.y0, first.y0) > 0.5 * (w.y1 - w.y0)]
+    return [w for w in words if first and min(w.y1, first.y1) - max(w.y0, first.y0) > 0.5 * w.height]
 
 
 def _printed_value(bar: Box, words: Sequence[Box]) -> str:
     """The number printed at the end of a bar."""
     near = []
     for word in words:
-        size = min(word.y1 - word.y0, word.width)
-        is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and -2 < bar.y0 - word.y1 < 1.2 * size
+        is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and (
+            -2 < bar.y0 - word.y1 < 1.2 * min(word.height, word.width)
+        )
         is_within = bar.x0 <= word.cx <= bar.x1 and bar.y0 < word.cy < bar.y1
         if read_number(word.text) is not None and (is_over or is_within):
             near.append((abs(bar.y0 - word.cy), word.text))
@@ -221,19 +216,13 @@ def read_line(sight: Sight) -> list[Fact]:
     if len(curves) != 1 or len(sight.words) < 5:
         return []
     curve = curves[0]
-    words = sight.words
-    inside = Box(curve.x0, curve.y0, curve.x1, curve.y1)
-    to_value = read_axis(words, [inside])
-    below = [w for w in words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]
-    if to_value is None or len(below) < 2:
+    to_value = read_axis(sight.words, [Box(curve.x0, curve.y0, curve.x1, curve.y1)])
+    below = [w for w in sight.words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]
+    if to_value is None:
         return []
-    first_row = min(w.cy for w in below)
     facts = []
-    for word in (w for w in below if w.cy - first_row < 0.7 * (w.y1 - w.y0)):
-        column = int(np.clip(round(word.cx) - curve.x0, 0, curve.width - 1))
-        ys = np.flatnonzero(curve.mask[:, column])
-        if len(ys):
-            value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
-            colour = name_colour(curve.rgb)
-            facts.append(Fact(word.text, _round(value), value, source="line", colour=colour))
+    for word in _first_row(below):
+        ys = np.flatnonzero(curve.mask[:, min(max(round(word.cx) - curve.x0, 0), curve.width - 1)])
+        value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
+        facts.append(Fact(word.text, _round(value), value, source="line", colour=name_colour(curve.rgb)))
     return facts

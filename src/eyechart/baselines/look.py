@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -36,7 +34,7 @@ class Look(Baseline):
     """Answer by colour, shape, count, place and text."""
 
     kind = "look"
-    version = "2"
+    version = "3"
     rules: tuple[Rule, ...] = (answer_from_chart, answer_about_things, answer_from_table, answer_from_writing)
     measures = True
 
@@ -44,8 +42,7 @@ class Look(Baseline):
         super().__init__(seed)
         self.reads = reads and ocr.has_reader()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"baseline-{self.kind}")
-        self._seen: OrderedDict[str, Sight] = OrderedDict()
-        self._lock = threading.Lock()
+        self._seen: dict[str, Sight] = {}
 
     @property
     def remark(self) -> str:
@@ -96,15 +93,10 @@ class Look(Baseline):
         return Answer(CANNOT_TELL, {"rule": "no rule gave an answer"})
 
     def _look_at(self, image: Image) -> Sight:
-        with self._lock:
-            if image.sha256 in self._seen:
-                self._seen.move_to_end(image.sha256)
-                return self._seen[image.sha256]
-        sight = Sight(decode(image.data()), reads=self.reads, measures=self.measures)
-        with self._lock:
-            self._seen[image.sha256] = sight
-            while len(self._seen) > REMEMBERED:
-                self._seen.popitem(last=False)
+        sight = self._seen.get(image.sha256)
+        if sight is None:
+            sight = Sight(decode(image.data()), reads=self.reads, measures=self.measures)
+            self._seen = dict([*self._seen.items(), (image.sha256, sight)][-REMEMBERED:])
         return sight
 
     def _about(self, sight: Sight, n_images: int) -> dict[str, object]:

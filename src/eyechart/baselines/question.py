@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rapidfuzz import fuzz
-
 from eyechart.baselines import Answer
 from eyechart.baselines.shapes import WORDS, read_colour, read_shape
 
@@ -112,7 +110,7 @@ def read_question(text: str) -> ParsedQuestion:
     low = " ".join(text.casefold().split())
     body = re.sub(r"[\s.]*(?:please )?answer (?:with )?yes or no\.?|\(yes/no\)", "", low).strip()
     relation, before, after = _split_relation(body)
-    subject = read_phrase(before if relation else body)
+    subject = read_phrase(before)
     asks_colour = bool(re.search(r"\bcolou?rs?\b", subject.text)) and not subject.colours
     return ParsedQuestion(
         text=body,
@@ -137,8 +135,6 @@ def _split_relation(body: str) -> tuple[str, str, str]:
 
 
 # -- From what was found to one of the options, or to none
-
-FUZZY = 88  # of 100: two misread letters in a long name, none in a short one
 
 
 def squeeze(text: str) -> str:
@@ -169,40 +165,24 @@ def read_number(text: str) -> float | None:
 
 def match_option(found: str, choices: Choices) -> str | None:
     """The letter of the one option that says what was found."""
-    for test in (_same, _same_number, _same_name, _one_in_the_other, _alike):
-        letters = [letter for letter, text in choices.items() if test(found, text)]
+    for read in (squeeze, read_number, _read_name):
+        said = read(found)
+        letters = [
+            letter for letter, text in choices.items() if said not in ("", None) and read(text) == said
+        ]
         if len(letters) == 1:
             return letters[0]
-    return None
+    words = set(split_words(found))
+    parts = [
+        letter for letter, text in choices.items() if words & (own := set(split_words(text))) in (words, own)
+    ]
+    return parts[0] if words and len(parts) == 1 else None
 
 
-def _same(found: str, option: str) -> bool:
-    return bool(squeeze(found)) and squeeze(found) == squeeze(option)
-
-
-def _same_number(found: str, option: str) -> bool:
-    a, b = read_number(found), read_number(option)
-    return a is not None and b is not None and abs(a - b) < 1e-6
-
-
-def _same_name(found: str, option: str) -> bool:
-    """The same colour or shape under another word: grey and gray, disc and circle."""
-    for read in (read_colour, read_shape):
-        named = {name for word in split_words(option) if (name := read(word))}
-        if read(found) is not None and named == {read(found)}:
-            return True
-    return False
-
-
-def _one_in_the_other(found: str, option: str) -> bool:
-    a, b = set(split_words(found)), set(split_words(option))
-    return bool(a and b) and (a <= b or b <= a)
-
-
-def _alike(found: str, option: str) -> bool:
-    a, b = squeeze(found), squeeze(option)
-    has_digits = any(c.isdigit() for c in a + b)  # 2.45 and 2.46 are not alike
-    return len(a) > 3 and not has_digits and fuzz.ratio(a, b) >= FUZZY
+def _read_name(text: str) -> str | None:
+    """The one colour or shape in a text, under the name that we use: grey for gray, circle for disc."""
+    names = {name for word in split_words(text) if (name := read_colour(word) or read_shape(word))}
+    return names.pop() if len(names) == 1 else None
 
 
 # -- Labelled values, from wherever they were read, and what can be asked about them
@@ -248,20 +228,26 @@ def measure_mention(label: str, question: ParsedQuestion) -> float:
 
 def answer_from_facts(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
     """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
-    facts = _of_series(question, facts)
+    said = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
+    if (best := max(said.values(), default=0.0)) >= 0.5:
+        facts = [fact for fact in facts if said.get(fact.series) == best]
+    mentions = [(measure_mention(fact.label, question), fact) for fact in facts]
+    named = [fact for mention, fact in mentions if mention >= 0.5]
     if len({fact.series for fact in facts}) > 1:
-        return _cell(question, facts, choices)
-    named = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
-    rules = (_compare, _combine, _count_beyond, _extreme, _value)
-    return next(filter(None, (rule(question, facts, named, choices) for rule in rules)), None)
-
-
-def _of_series(question: ParsedQuestion, facts: Facts) -> list[Fact]:
-    scores = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
-    best = max(scores.values(), default=0.0)
-    if best < 0.5:
-        return list(facts)
-    return [fact for fact in facts if scores.get(fact.series, 0.0) == best]
+        return None if question.subject.extreme else _cell(question, facts, named, choices)
+    if (answer := _combine(question, named) or _count_beyond(question, facts)) is not None:
+        return answer
+    if question.subject.extreme and not question.is_yes_no:
+        return _extreme(question, facts)
+    meant = [
+        fact for mention, fact in mentions if mention == max((each for each, _ in mentions), default=0.0)
+    ]
+    is_plain = not (question.is_yes_no or question.asks_colour or COMBINES.search(question.text))
+    if not (is_plain and named and len(meant) == 1 and meant[0].text):
+        return None
+    if choices and not match_option(meant[0].text, choices):
+        return None
+    return Answer(meant[0].text, _evidence("the value of the named label", meant))
 
 
 def _evidence(rule: str, facts: Facts) -> dict[str, object]:
@@ -269,17 +255,14 @@ def _evidence(rule: str, facts: Facts) -> dict[str, object]:
     return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
 
 
-def _cell(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
+def _cell(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
-    if question.subject.extreme:
-        return None
-    rows = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
     if {"time", "hour", "when"} & {*question.tokens}:
-        rows = [fact for fact in rows if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
+        named = [fact for fact in named if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
     if choices:
-        rows = [fact for fact in rows if match_option(fact.text, choices)]
-    if len(rows) == 1:
-        return Answer(rows[0].text, _evidence("the named row's fitting cell", rows))
+        named = [fact for fact in named if match_option(fact.text, choices)]
+    if len(named) == 1:
+        return Answer(named[0].text, _evidence("the named row's fitting cell", named))
     cells = [fact for fact in facts if measure_mention(fact.text, question) >= 1]
     columns = {fact.series for fact in cells if match_option(fact.series, choices)}
     if len(columns) == 1:
@@ -291,39 +274,31 @@ def _numbers(facts: Facts) -> list[tuple[float, Fact]]:
     return [(fact.value, fact) for fact in facts if fact.value is not None]
 
 
-def _format(value: float, like: Facts) -> str:
-    """A computed number with as many decimals as those it came from."""
-    decimals = max((len(m[1]) for f in like if (m := re.search(r"\d\.(\d+)", f.text))), default=0)
-    return f"{value:.{decimals}f}"
-
-
-def _compare(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> Answer | None:
-    if not question.is_yes_no or len(_numbers(named)) != 2 or not question.subject.extreme:
+def _combine(question: ParsedQuestion, named: Facts) -> Answer | None:
+    """Two values compared, their difference, or the sum of several."""
+    values = [value for value, _ in _numbers(named)]
+    if question.is_yes_no and question.subject.extreme and len(values) == len(named) == 2:
+        stems = [stem(token) for token in question.tokens]
+        first, second = (
+            min(
+                (stems.index(w) for word in split_words(fact.label) if (w := stem(word)) in stems), default=99
+            )
+            for fact in named
+        )
+        holds = (values[0] - values[1]) * question.subject.extreme * (second - first) > 0
+        return Answer("yes" if holds else "no", _evidence("compared", named))
+    if question.is_yes_no or len(values) < 2 or not all(fact.text for fact in named):
         return None
-    ordered = sorted(_numbers(named), key=lambda item: _said_at(item[1], question))
-    first, second = ordered[0][0], ordered[1][0]
-    holds = (first - second) * question.subject.extreme > 0
-    return Answer("yes" if holds else "no", _evidence("compared", named))
-
-
-def _said_at(fact: Fact, question: ParsedQuestion) -> int:
-    stems = [stem(token) for token in question.tokens]
-    places = (stems.index(stem(word)) for word in split_words(fact.label) if stem(word) in stems)
-    return min(places, default=len(stems))
-
-
-def _combine(question: ParsedQuestion, _: Facts, named: Facts, __: Choices) -> Answer | None:
-    values = [value for value, fact in _numbers(named) if fact.text]
-    if len(values) < 2 or question.is_yes_no:
-        return None
+    # With as many decimals as the values have.
+    decimals = max((len(m[1]) for fact in named if (m := re.search(r"\d\.(\d+)", fact.text))), default=0)
     if _DIFFERS.search(question.text) and len(values) == 2:
-        return Answer(_format(abs(values[0] - values[1]), named), _evidence("difference", named))
+        return Answer(f"{abs(values[0] - values[1]):.{decimals}f}", _evidence("difference", named))
     if _SUMS.search(question.text):
-        return Answer(_format(sum(values), named), _evidence("sum", named))
+        return Answer(f"{sum(values):.{decimals}f}", _evidence("sum", named))
     return None
 
 
-def _count_beyond(question: ParsedQuestion, facts: Facts, _: Facts, __: Choices) -> Answer | None:
+def _count_beyond(question: ParsedQuestion, facts: Facts) -> Answer | None:
     match = _BEYOND.search(question.text)
     if not (question.asks_count and match) or not all(fact.text for fact in facts):
         return None
@@ -332,27 +307,13 @@ def _count_beyond(question: ParsedQuestion, facts: Facts, _: Facts, __: Choices)
     return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
 
 
-def _extreme(question: ParsedQuestion, facts: Facts, _: Facts, choices: Choices) -> Answer | None:
-    values = _numbers(facts)
-    if not question.subject.extreme or question.is_yes_no or question.asks_count or "than" in question.tokens:
+def _extreme(question: ParsedQuestion, facts: Facts) -> Answer | None:
+    if question.asks_count or "than" in question.tokens:
         return None
-    ordered = sorted(values, key=lambda item: -question.subject.extreme * item[0])
-    rank = question.subject.rank
-    if rank > len(ordered) or (rank < len(ordered) and ordered[rank - 1][0] == ordered[rank][0]):
+    extreme, rank = question.subject.extreme, question.subject.rank
+    ordered = sorted(_numbers(facts), key=lambda item: -extreme * item[0])
+    values = [value for value, _ in ordered]
+    if rank > len(ordered) or values[rank - 1] in values[rank:] or not ordered[rank - 1][1].label:
         return None
-    fact = ordered[rank - 1][1]
-    if not fact.label:
-        return None
-    which = "largest" if question.subject.extreme > 0 else "smallest"
-    return Answer(fact.label, _evidence(f"{which}, rank {rank}", [one for _, one in ordered]))
-
-
-def _value(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
-    is_plain = not (question.is_yes_no or question.asks_colour or question.subject.extreme)
-    if not is_plain or COMBINES.search(question.text):
-        return None
-    best = max((measure_mention(fact.label, question) for fact in named), default=0.0)
-    meant = [fact for fact in named if measure_mention(fact.label, question) == best]
-    if len(meant) == 1 and meant[0].text and (not choices or match_option(meant[0].text, choices)):
-        return Answer(meant[0].text, _evidence("the value of the named label", meant))
-    return None
+    rule = f"{'largest' if extreme > 0 else 'smallest'}, rank {rank}"
+    return Answer(ordered[rank - 1][1].label, _evidence(rule, [fact for _, fact in ordered]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
+from eyechart.baselines.patches import DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, name_colour, name_outline
 from eyechart.data.images import ocr
 
@@ -65,10 +65,6 @@ class Sight:
     def is_drawing(self) -> bool:
         """Whether patches are meaningful, and wanted."""
         return self.measures and self.patches.is_drawing
-
-    @property
-    def background(self) -> RGB:
-        return self.patches.background
 
     @cached_property
     def figures(self) -> tuple[Patch, ...]:

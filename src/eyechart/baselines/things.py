@@ -12,17 +12,22 @@ from eyechart.baselines.shapes import SIDES, name_colour
 from eyechart.baselines.sight import Sight, Thing
 
 MAX_THINGS = 120  # more patches are texture, not things to count
+Things = list[Thing]
 
 
 def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from the shapes in the image, if the question is about shapes."""
-    if not sight.is_drawing:
+    if not sight.is_drawing or len(sight.things) > MAX_THINGS:
         return None
     things = list(sight.things)
-    if len(things) > MAX_THINGS:
-        return None
-    rules = (_background, _ink, _sides, _compare_counts, _yes_no, _count, _place, _shape, _colour, _which)
-    return next(filter(None, (rule(question, sight, things, choices) for rule in rules)), None)
+    meant = find_things(question, sight, things)
+    if (answer := _of_ground(question, sight, things)) is not None:
+        return answer
+    if question.is_yes_no or question.asks_count:
+        return _count(question, things, meant)
+    if question.asks_place:
+        return _place(question, sight, meant, choices) if question.subject.is_of_things else None
+    return _kind(question, things, choices) or _property(question, meant, choices)
 
 
 def _evidence(rule: str, things: Things) -> dict[str, object]:
@@ -32,17 +37,14 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 # -- The rules: each gives an answer or None
 
 
-def _background(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
-    # In an empty image, only the background can be meant.
-    meant = r"\bbackground\b" if things else r"\b(?:background|picture|image)\b"
-    if not (question.asks_colour and re.search(meant, question.text)):
+def _of_ground(question: ParsedQuestion, sight: Sight, things: Things) -> Answer | None:
+    """The colour of the background or of the letters. In an empty image, only the background can be meant."""
+    if not question.asks_colour:
         return None
-    evidence = {"rule": "most common colour of the rim", "rgb": list(sight.background)}
-    return Answer(name_colour(sight.background), evidence)
-
-
-def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Choices) -> Answer | None:
-    if not (question.asks_colour and re.search(r"\b(?:letters?|text|words?|writing|font)\b", question.text)):
+    if re.search(r"\bbackground\b" if things else r"\b(?:background|picture|image)\b", question.text):
+        rgb = sight.patches.background
+        return Answer(name_colour(rgb), {"rule": "most common colour of the rim", "rgb": list(rgb)})
+    if not re.search(r"\b(?:letters?|text|words?|writing|font)\b", question.text):
         return None
     inks: Counter[str] = Counter()
     for patch in sight.patches.patches:
@@ -50,73 +52,59 @@ def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Choices) -> Answ
             is_inside = word.x0 <= patch.cx <= word.x1 and word.y0 <= patch.cy <= word.y1
             if is_inside and patch.width < 0.8 * word.width:
                 inks[name_colour(patch.rgb)] += patch.area
-    if not inks:
-        return None
-    evidence = {"rule": "colour of the patches that are letters", "areas": dict(inks)}
-    return Answer(inks.most_common(1)[0][0], evidence)
+    rule = "colour of the patches that are letters"
+    return Answer(inks.most_common(1)[0][0], {"rule": rule, "areas": dict(inks)}) if inks else None
 
 
-def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
-    if not (question.asks_count and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text)):
-        return None
-    meant = find_things(question, sight, things)
-    if not meant:
-        return None
-    largest = max(meant, key=lambda t: t.outline.area)
-    sides = SIDES.get(largest.shape or "") or largest.outline.corners
-    return Answer(str(sides), _evidence("corners of its outline", [largest])) if sides else None
-
-
-def _compare_counts(question: ParsedQuestion, _: Sight, things: Things, __: Choices) -> Answer | None:
-    match = re.search(r"(more|fewer|less) (.*) than (.*)", question.text)
-    if not match:
-        return None
-    first, second = read_phrase(match[2]), read_phrase(match[3])
-    if not first.is_of_things or not second.is_of_things:
-        return None
-    n_first, n_second = len(select_things(first, things)), len(select_things(second, things))
-    evidence = {"rule": "two counts compared", first.text: n_first, second.text: n_second}
-    if question.asks_count:
-        return Answer(str(abs(n_first - n_second)), evidence)
-    holds = n_first > n_second if match[1] == "more" else n_first < n_second
-    return Answer("yes" if holds else "no", evidence) if question.is_yes_no else None
-
-
-def _yes_no(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
-    if not question.is_yes_no or not question.subject.is_of_things or not things:
-        return None
-    meant = select_things(question.subject, things)
-    if question.anchor is not None and not question.text.startswith(("is there", "are there")):
-        anchors = select_things(question.anchor, things)
-        if len(meant) != 1 or len(anchors) != 1:
-            return None
-        holds = is_in_relation(question.relation, meant[0], anchors[0])
-        evidence = _evidence(f"is it {question.relation}", [*meant, *anchors])
-    elif re.search(r"^(?:are|is) (?:all|every)\b", question.text):
-        holds, evidence = len(meant) == len(things), _evidence("all of them", things)
-    else:
-        meant = find_things(question, sight, things) if question.relation else meant
-        holds, evidence = bool(meant), {**_evidence("looked for", meant), "seen": len(things)}
-    return Answer("yes" if holds != question.is_negated else "no", evidence)
-
-
-def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
-    if not question.asks_count:
-        return None
-    if re.search(r"how many (?:different )?colou?rs", question.text) and things:
+def _count(question: ParsedQuestion, things: Things, meant: Things) -> Answer | None:
+    """How many, how many more, how many corners or colours, and whether there are any."""
+    if (match := re.search(r"(more|fewer|less) (.*) than (.*)", question.text)) is not None:
+        return _compare(question, match[1], read_phrase(match[2]), read_phrase(match[3]), things)
+    if question.is_yes_no:
+        return _yes_no(question, things, meant) if question.subject.is_of_things and things else None
+    if meant and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text):
+        largest = max(meant, key=lambda t: t.outline.area)
+        sides = SIDES.get(largest.shape or "") or largest.outline.corners
+        return Answer(str(sides), _evidence("corners of its outline", [largest])) if sides else None
+    if things and re.search(r"how many (?:different )?colou?rs", question.text):
         return Answer(str(len({t.colour for t in things})), _evidence("distinct colours", things))
     asked = re.search(r"(?:how many|number of|count(?: the)?)((?: \S+){1,5})", question.text)
     noun = read_phrase(re.split(r"\b(?:are|is|do|does|can|were|in|have)\b", asked[1])[0]) if asked else None
     if noun is None or not noun.is_of_things or not things:
         return None
-    meant = find_things(question, sight, things) if question.relation else select_things(noun, things)
-    return Answer(str(len(meant)), _evidence(f"counted {noun.text.strip()!r}", meant))
+    counted = meant if question.relation else select_things(noun, things)
+    return Answer(str(len(counted)), _evidence(f"counted {noun.text.strip()!r}", counted))
 
 
-def _place(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
-    if not question.asks_place or not question.subject.is_of_things:
+def _compare(
+    question: ParsedQuestion, how: str, first: Phrase, second: Phrase, things: Things
+) -> Answer | None:
+    if not first.is_of_things or not second.is_of_things:
         return None
-    meant = select_things(question.subject, things)
+    more = len(select_things(first, things)) - len(select_things(second, things))
+    evidence = {"rule": "two counts compared", "first": first.text, "second": second.text, "more": more}
+    if question.asks_count:
+        return Answer(str(abs(more)), evidence)
+    return Answer("yes" if (more > 0 if how == "more" else more < 0) else "no", evidence)
+
+
+def _yes_no(question: ParsedQuestion, things: Things, meant: Things) -> Answer | None:
+    subjects = select_things(question.subject, things)
+    if question.anchor is not None and not question.text.startswith(("is there", "are there")):
+        anchors = select_things(question.anchor, things)
+        if len(subjects) != 1 or len(anchors) != 1:
+            return None
+        holds = is_in_relation(question.relation, subjects[0], anchors[0])
+        evidence = _evidence(f"is it {question.relation}", [*subjects, *anchors])
+    elif re.search(r"^(?:are|is) (?:all|every)\b", question.text):
+        holds, evidence = len(subjects) == len(things), _evidence("all of them", things)
+    else:
+        found = meant if question.relation else subjects
+        holds, evidence = bool(found), {**_evidence("looked for", found), "seen": len(things)}
+    return Answer("yes" if holds != question.is_negated else "no", evidence)
+
+
+def _place(question: ParsedQuestion, sight: Sight, meant: Things, choices: Choices) -> Answer | None:
     if len(meant) != 1:
         return None
     x = meant[0].patch.cx / sight.image.width
@@ -131,45 +119,37 @@ def _place(question: ParsedQuestion, sight: Sight, things: Things, choices: Choi
     return Answer(best[0], evidence) if len(best) == 1 else None
 
 
-def _shape(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
-    names_shapes = choices and all(read_phrase(text).shapes for text in choices.values())
-    if not (question.asks_shape or names_shapes) or question.asks_colour or question.is_yes_no:
+def _kind(question: ParsedQuestion, things: Things, choices: Choices) -> Answer | None:
+    """Which kind of shape is most frequent, or least."""
+    if not (question.asks_shape or _are_shapes(choices)) or not question.subject.extreme:
         return None
-    if re.search(r"\b(?:often|common|kinds?|types?|frequent)", question.text) and question.subject.extreme:
-        counts = Counter(t.shape for t in things if t.shape)
-        ranked = sorted(counts, key=lambda name: -question.subject.extreme * counts[name])
-        return Answer(ranked[0], {"rule": "counted by shape", "counts": dict(counts)}) if ranked else None
-    meant = [t for t in find_things(question, sight, things) if t.shape]
-    names = {t.shape for t in meant}
-    if len(names) != 1:
+    if not re.search(r"\b(?:often|common|kinds?|types?|frequent)", question.text):
         return None
-    return Answer(str(meant[0].shape), _evidence("name of its outline", meant))
+    counts = Counter(t.shape for t in things if t.shape)
+    ranked = sorted(counts, key=lambda name: -question.subject.extreme * counts[name])
+    return Answer(ranked[0], {"rule": "counted by shape", "counts": dict(counts)}) if ranked else None
 
 
-def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
-    if not question.asks_colour or not question.subject.is_of_things:
-        return None
-    meant = find_things(question, sight, things)
-    names = {t.colour for t in meant}
-    if len(names) != 1:
-        return None
-    return Answer(meant[0].colour, _evidence("name of its colour", meant))
+def _are_shapes(choices: Choices) -> bool:
+    return bool(choices) and all(read_phrase(text).shapes for text in choices.values())
 
 
-def _which(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
-    """Read "which circle is the largest?", with options that name colours."""
-    if not choices or not question.subject.is_of_things or not question.text.startswith(("which", "what")):
+def _property(question: ParsedQuestion, meant: Things, choices: Choices) -> Answer | None:
+    """The colour or the shape of what is meant, or the option that describes it."""
+    if question.asks_colour and question.subject.is_of_things:
+        names, what = {t.colour for t in meant}, "colour"
+    elif not question.asks_colour and (question.asks_shape or _are_shapes(choices)):
+        names, what = {t.shape for t in meant if t.shape}, "outline"
+    elif question.subject.is_of_things and question.text.startswith(("which", "what")) and len(meant) == 1:
+        # "Which circle is the largest?", with options that name colours.
+        names = {text for text in choices.values() if select_things(read_phrase(text), meant)}
+        what = "option"
+    else:
         return None
-    meant = find_things(question, sight, things)
-    if len(meant) != 1:
-        return None
-    fits = [text for text in choices.values() if select_things(read_phrase(text), meant)]
-    return Answer(fits[0], _evidence("the one that fits", meant)) if len(fits) == 1 else None
+    return Answer(str(names.pop()), _evidence(f"name of its {what}", meant)) if len(names) == 1 else None
 
 
 # -- Which things a description means: by colour, shape, place, size, and by how they stand to others
-
-Things = list[Thing]
 
 
 def select_things(phrase: Phrase, things: Things) -> Things:
@@ -189,9 +169,11 @@ def narrow_things(phrase: Phrase, things: Things, sight: Sight) -> Things:
     if len(things) < 2:
         return things
     if side := re.search(r"from the (left|right|top|bottom)", phrase.text):  # "the second from the left"
-        things = sorted(things, key=_ORDERS[side[1]])
+        sign = 1 if side[1] in ("left", "top") else -1
+        axis = side[1] in ("top", "bottom")
+        things = sorted(things, key=lambda t: sign * t.middle[axis])
     elif phrase.places:
-        return _at(phrase, things, sight)
+        return _at(phrase.places, things, sight)
     elif phrase.extreme:
         things = sorted(things, key=lambda t: -phrase.extreme * t.outline.area)
     else:
@@ -199,44 +181,21 @@ def narrow_things(phrase: Phrase, things: Things, sight: Sight) -> Things:
     return things[phrase.rank - 1 : phrase.rank]
 
 
-_ORDERS = {
-    "left": lambda t: t.patch.cx,
-    "right": lambda t: -t.patch.cx,
-    "top": lambda t: t.patch.cy,
-    "bottom": lambda t: -t.patch.cy,
-}
-
-
-def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
+def _at(places: tuple[str, ...], things: Things, sight: Sight) -> Things:
     """The thing furthest to the named side, corner or middle."""
-    width, height = sight.image.width, sight.image.height
-    x = 0.0 if "left" in phrase.places else width if "right" in phrase.places else None
-    y = 0.0 if "top" in phrase.places else height if "bottom" in phrase.places else None
-    if x is None and y is None:
-        x, y = width / 2, height / 2
-    if "middle" in phrase.places:
-        x, y = (width / 2 if x is None else x), (height / 2 if y is None else y)
+    x = 0.0 if "left" in places else 1.0 if "right" in places else None
+    y = 0.0 if "top" in places else 1.0 if "bottom" in places else None
+    if "middle" in places or (x is None and y is None):
+        x, y = (0.5 if x is None else x), (0.5 if y is None else y)
 
     def offsets(thing: Thing) -> tuple[float, float]:
-        across = abs(thing.patch.cx - x) / width if x is not None else 0.0
-        down = abs(thing.patch.cy - y) / height if y is not None else 0.0
-        return across, down
+        across, down = thing.patch.cx / sight.image.width, thing.patch.cy / sight.image.height
+        return (0.0 if x is None else abs(across - x)), (0.0 if y is None else abs(down - y))
 
     nearest = min(things, key=lambda thing: sum(offsets(thing)))
     # Something is always leftmost; a corner or the middle may be empty.
     is_open = x is None or y is None
     return [nearest] if is_open or max(offsets(nearest)) < 0.45 else []
-
-
-def select_related(question: ParsedQuestion, subjects: Things, anchors: Things) -> Things:
-    """Those subjects that stand as asked to the anchor, the nearest first."""
-    if question.relation == "between":
-        return _between(subjects, anchors)
-    if not anchors:
-        return []
-    anchor = anchors[0]
-    fit = [t for t in subjects if t is not anchor and is_in_relation(question.relation, t, anchor)]
-    return sorted(fit, key=lambda t: math.dist(t.middle, anchor.middle))
 
 
 def is_in_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
@@ -253,27 +212,29 @@ def is_in_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
     }.get(relation, False)
 
 
+def find_things(question: ParsedQuestion, sight: Sight, things: Things) -> Things:
+    """The things the question is about."""
+    subjects = select_things(question.subject, things)
+    if question.anchor is None:
+        if re.search(r"\b(?:inner|inside)\b", question.subject.text):
+            return [t for t in subjects if any(o is not t and is_in_relation("inside", t, o) for o in things)]
+        return narrow_things(question.subject, subjects, sight)
+    anchors = select_things(question.anchor, things) if question.anchor.is_of_things else []
+    if question.relation == "between":
+        near = _between(subjects, anchors)
+    else:
+        anchors = narrow_things(question.anchor, anchors, sight)[:1]
+        near = [
+            t for t in subjects for o in anchors if t is not o and is_in_relation(question.relation, t, o)
+        ]
+        near.sort(key=lambda t: math.dist(t.middle, anchors[0].middle))
+    return near if question.asks_count else near[:1]
+
+
 def _between(subjects: Things, anchors: Things) -> Things:
     if len(anchors) != 2:
         return []
     one, other = (t.middle for t in anchors)
-    gap = math.dist(one, other)
-    return [
-        t
-        for t in subjects
-        if math.dist(t.middle, one) + math.dist(t.middle, other) < 1.5 * gap and t not in anchors
-    ]
-
-
-def find_things(question: ParsedQuestion, sight: Sight, things: Things) -> Things:
-    """The things the question is about."""
-    subjects = select_things(question.subject, things)
-    if question.relation and question.anchor is not None:
-        anchors = select_things(question.anchor, things) if question.anchor.is_of_things else []
-        if question.relation != "between":
-            anchors = narrow_things(question.anchor, anchors, sight)[:1]
-        nearest = select_related(question, subjects, anchors)
-        return nearest if question.asks_count else nearest[:1]
-    if re.search(r"\b(?:inner|inside)\b", question.subject.text):
-        return [t for t in subjects if any(o is not t and is_in_relation("inside", t, o) for o in things)]
-    return narrow_things(question.subject, subjects, sight)
+    gap = 1.5 * math.dist(one, other)
+    near = [t for t in subjects if math.dist(t.middle, one) + math.dist(t.middle, other) < gap]
+    return [t for t in near if t not in anchors]

@@ -273,25 +273,21 @@ def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> An
     """The only option that is written in the image, or in the line the question refers to."""
     if not choices or question.subject.extreme or question.asks_count or question.relation:
         return None
-    read = [text for text in choices.values() if _holding(text, sight.words)]
-    if len(read) == 1:
-        return Answer(read[0], _evidence("the only option that is read", _holding(read[0], sight.words)))
     mentions = [(measure_mention(word.text, question), word) for word in sight.words]
-    best = max((mention for mention, _ in mentions), default=0.0)
-    if best < 0.3 or not read:
-        return None
-    line = [word for mention, word in mentions if mention == best]
-    in_line = [text for text in read if _holding(text, line)]
-    return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
+    best = max(mention for mention, _ in mentions)
+    line = [word for mention, word in mentions if mention == best >= 0.3]
+    for rule, words in (("the only option that is read", sight.words), ("read in the named line", line)):
+        read = [(text, held) for text in choices.values() if (held := _holding(text, words))]
+        if len(read) == 1:
+            return Answer(read[0][0], _evidence(rule, read[0][1]))
+    return None
 
 
 def _holding(option: str, words: Sequence[Box]) -> list[Box]:
     """Words that hold the option, whole."""
-    wanted = split_words(option)
-    holding = []
-    for word in words:
-        tokens = split_words(word.text)
-        is_part = any(tokens[i : i + len(wanted)] == wanted for i in range(len(tokens)))
-        if is_part or squeeze(word.text) == squeeze(option):
-            holding.append(word)
-    return holding
+    wanted = " ".join(split_words(option))
+    return [
+        word
+        for word in words
+        if f" {wanted} " in f" {' '.join(split_words(word.text))} " or squeeze(word.text) == squeeze(option)
+    ]
