@@ -202,9 +202,9 @@ def loop(kind: str, input: dict[str, Any]) -> Any:
             "failure_reasons": o.reasons,
             "critical_failure": o.is_critical,
             "truncated": o.is_truncated,
-            "assistant_turns": o.n_assistant,
-            "num_turns": o.n_tool + o.n_assistant + 1,
-            "n_tool_calls": max((o.n_tool + o.n_assistant - 1) // 2, 0),
+            "assistant_turns": len(o.said),
+            "num_turns": o.n_calls + len(o.said) + 1,
+            "n_tool_calls": max((o.n_calls + len(o.said) - 1) // 2, 0),
             "crops": [crop(v) for v in o.crops],
         }
         return out | (

@@ -228,7 +228,7 @@ class _Conversation:
 
     def _settle(self, outcome: Outcome) -> tuple[RequestResult, Asked]:
         """The reply with the answer as its text: what official scorers see is the whole turn around it."""
-        rules, said = self.looker.rules, [turn for turn in outcome.turns if turn.role == "assistant"]
+        rules, said = self.looker.rules, outcome.said
         n_tried = sum(bool(turn.calls) or CALL in str(turn.parts[0]) for turn in said)
         # A request that fails is the failure of the sample: the authors' name is left for bad replies.
         stop = "no valid reply" if outcome.stop == "request failed" else outcome.stop or ""

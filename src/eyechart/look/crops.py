@@ -125,24 +125,18 @@ def scale_size(size: Size, by: float) -> Size:
 
 def scale_box(box: Sequence[float], source: Size, target: Size) -> Box:
     """A box on an image of one size, on the same image at another size."""
-    x1, y1, x2, y2 = box
-    return (
-        round(x1 * target[0] / source[0]),
-        round(y1 * target[1] / source[1]),
-        round(x2 * target[0] / source[0]),
-        round(y2 * target[1] / source[1]),
-    )
+    x1, y1, x2, y2 = (round(v * target[n % 2] / source[n % 2]) for n, v in enumerate(box))
+    return x1, y1, x2, y2
 
 
 def clip_box(box: Sequence[int], size: Size) -> Box | None:
     """The part of a box inside an image; None if nothing is left."""
-    x1, y1, x2, y2 = _clamp_box(box, size)
-    return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
+    clamped = _clamp_box(box, size)
+    return clamped if min(side_lengths(clamped)) > 0 else None
 
 
 def _clamp_box(box: Sequence[int], size: Size) -> Box:
-    x1, x2 = (min(max(v, 0), size[0]) for v in (box[0], box[2]))
-    y1, y2 = (min(max(v, 0), size[1]) for v in (box[1], box[3]))
+    x1, y1, x2, y2 = (min(max(v, 0), size[n % 2]) for n, v in enumerate(box))
     return x1, y1, x2, y2
 
 
@@ -186,17 +180,16 @@ def cut_region(
         return None
     if x2 <= x1 or y2 <= y1:
         return None
-    cut = clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), size)
-    if cut is None:
+    if (cut := clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), size)) is None:
         return None
-    sizes = [side_lengths(cut)]
-    if min(sizes[-1]) < min_side:
-        sizes.append(_truncate_size(sizes[-1], min_side / min(sizes[-1])))
-    if math.prod(sizes[-1]) < min_area:
-        sizes.append(_truncate_size(sizes[-1], (min_area / math.prod(sizes[-1])) ** 0.5))
-    if (limited := limit_area(sizes[-1], max_area)) != sizes[-1]:
+    shown, sizes = side_lengths(cut), list[Size]()
+    if min(shown) < min_side:
+        sizes.append(shown := _truncate_size(shown, min_side / min(shown)))
+    if math.prod(shown) < min_area:
+        sizes.append(shown := _truncate_size(shown, (min_area / math.prod(shown)) ** 0.5))
+    if (limited := limit_area(shown, max_area)) != shown:
         sizes.append(limited)
-    return View(source=0, original=size, box=cut, sizes=tuple(sizes[1:]), parent=0)
+    return View(source=0, original=size, box=cut, sizes=tuple(sizes), parent=0)
 
 
 # -- Protocols A2, B and C: images are presented small; a crop of one is shown larger.
@@ -244,27 +237,29 @@ def zoom_found(
 ) -> View | None:
     """A searcher's box on a view (A2). None if it is empty on the original."""
     try:
-        on_original = _place_on_original(box, processed, parent)
         shown = _clamp_box(scale_box(box, processed, parent.size), parent.size)
+        return _cut_view(parent, number, box, processed, shown, zoom, max_area)
     except OverflowError:
         return None
-    return on_original and _cut_view(parent, number, on_original, shown, zoom, max_area)
 
 
-def _place_on_original(box: Sequence[float], size: Size, parent: View) -> Box | None:
-    """A box on a view at this size. As published, a searcher's may reach beyond the view."""
+def _cut_view(
+    parent: View, number: int, box: Sequence[float], size: Size, shown: Box, zoom: float, max_area: float
+) -> View | None:
+    """The region of a box on a view of this size; `shown`: as the model sees it, None if it is empty.
+
+    As published, a searcher's box may reach beyond the view, and one that is empty there counts as a pixel.
+    """
     x1, y1, x2, y2 = scale_box(box, size, side_lengths(parent.box))
     x, y = parent.box[:2]
-    return clip_box((x1 + x, y1 + y, x2 + x, y2 + y), parent.original)
-
-
-def _cut_view(parent: View, number: int, box: Box, shown: Box, zoom: float, max_area: float) -> View:
-    """The region `shown` of a view. One that is empty there counts as a pixel, as published."""
+    if (on_original := clip_box((x1 + x, y1 + y, x2 + x, y2 + y), parent.original)) is None:
+        return None
     width, height = side_lengths(shown)
-    size = limit_area(scale_size((max(1, width), max(1, height)), zoom), max_area)
+    enlarged = limit_area(scale_size((max(1, width), max(1, height)), zoom), max_area)
     return View(
-        source=parent.source, original=parent.original, box=box, sizes=(size,), parent=number, on_parent=shown
-    )
+        source=parent.source, original=parent.original, box=on_original, sizes=(enlarged,), parent=number,
+        on_parent=shown,
+    )  # fmt: skip
 
 
 ToolError = Literal[
@@ -291,16 +286,13 @@ def zoom_box(
         return "exception"
     shown = parent.size
     try:
-        on_view = scale_box(values, (1000, 1000) if unit == "thousandths" else shown, shown)
+        clipped = clip_box(scale_box(values, (1000, 1000) if unit == "thousandths" else shown, shown), shown)
     except OverflowError:  # a finite number whose product is not
         return "exception"
-    clipped = clip_box(on_view, shown)
     if clipped is None:
         return "empty_box"
-    on_original = _place_on_original(clipped, shown, parent)
-    if on_original is None:
+    if (crop := _cut_view(parent, number, clipped, shown, clipped, zoom, max_area)) is None:
         return "empty_on_original"
-    crop = _cut_view(parent, number, on_original, clipped, zoom, max_area)
     return crop if max(crop.size) / min(crop.size) <= MAX_RATIO else "too_thin"
 
 
@@ -312,25 +304,22 @@ _QWEN_SIDE, _QWEN_MIN_AREA, _QWEN_MAX_AREA = 32, 256 * 32 * 32, 12_845_056
 
 def verl_box(size: Size, box: Sequence[float]) -> FloatBox | None:
     """The region that verl's zoom tool cuts, in pixels; None where it refuses."""
-    width, height = size
     x1, y1 = max(0.0, float(box[0])), max(0.0, float(box[1]))
-    x2, y2 = min(float(width), float(box[2])), min(float(height), float(box[3]))
+    x2, y2 = min(float(size[0]), float(box[2])), min(float(size[1]), float(box[3]))
     if not _has_sides(x1, y1, x2, y2):
         return None
     wide, high = x2 - x1, y2 - y1
     if min(wide, high) < _VERL_SIDE:
         by = _VERL_SIDE / min(wide, high)
-        new_wide, new_high = wide * by, high * by
-        if new_wide > width:
-            new_wide, new_high = float(width), new_high * (width / new_wide)
-        if new_high > height:
-            new_wide, new_high = new_wide * (height / new_high), float(height)
-        left = max((x1 + x2) / 2.0 - new_wide / 2.0, 0.0)
-        top = max((y1 + y2) / 2.0 - new_high / 2.0, 0.0)
-        left = width - new_wide if left + new_wide > width else left
-        top = height - new_high if top + new_high > height else top
-        x1, y1 = math.floor(left), math.floor(top)
-        x2, y2 = math.ceil(left + new_wide), math.ceil(top + new_high)
+        wide, high = wide * by, high * by
+        if wide > size[0]:
+            wide, high = float(size[0]), high * (size[0] / wide)
+        if high > size[1]:
+            wide, high = wide * (size[1] / high), float(size[1])
+        left, top = max((x1 + x2) / 2.0 - wide / 2.0, 0.0), max((y1 + y2) / 2.0 - high / 2.0, 0.0)
+        left = size[0] - wide if left + wide > size[0] else left
+        top = size[1] - high if top + high > size[1] else top
+        x1, y1, x2, y2 = math.floor(left), math.floor(top), math.ceil(left + wide), math.ceil(top + high)
     whole = [math.floor(v) for v in (x1, y1, x2, y2)]
     return (x1, y1, x2, y2) if _has_sides(x1, y1, x2, y2) and min(side_lengths(whole)) >= _VERL_SIDE else None
 

@@ -145,14 +145,21 @@ class Outcome:
     views: Sequence[View] = ()
     feedback: Sequence[str] = ()
     is_truncated: bool = False
-    n_assistant: int = 0
-    n_tool: int = 0
     n_shrunk: int = 0
     prompt_tokens: int = 0
 
     @property
     def crops(self) -> list[View]:
         return [view for view in self.views if view.parent is not None]
+
+    @property
+    def said(self) -> list[Turn]:
+        """The model's own turns."""
+        return _list_said(self.turns)
+
+
+def _list_said(turns: Sequence[Turn]) -> list[Turn]:
+    return [turn for turn in turns if turn.role == "assistant"]
 
 
 # It is sent `Heard` (None: the request failed) after an `Ask`, `Found` (None: no box) after a `Locate`.
@@ -181,8 +188,7 @@ def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
     a zoom tool the last turn is the answer, whatever it says after its thoughts; but if it is a call, working
     or broken, only an answer in tags or a box counts.
     """
-    turns = [turn for turn in outcome.turns if turn.role == "assistant"]
-    said = [str(turn.parts[0]) for turn in turns]
+    said = [str(turn.parts[0]) for turn in outcome.said]
     last = len(said) - 1
     if rules.protocol == "search":
         first = 0 if not rules.strict else last if outcome.stop == "answered" else last + 1
@@ -196,7 +202,7 @@ def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
     answer, _, tags = split_thinking(said[last])
     at = len(said[last]) - len(answer) - (len(tags[-1]) if tags else 0)
     span = find_answer_span(answer, is_tagged=True) or find_answer_span(answer, is_tagged=False)
-    if span is None and CALL not in answer and not turns[last].calls:
+    if span is None and CALL not in answer and not outcome.said[last].calls:
         begin = len(answer) - len(answer.lstrip())
         span = begin, len(answer.rstrip())
     return (last, at + span[0], at + span[1]) if span and span[0] < span[1] else None
@@ -250,7 +256,6 @@ def _end(stop: str, last: _Round, turns: Sequence[Turn], **counts: Any) -> Outco
         is_critical=last.reply is None,
         reasons=last.reasons,
         turns=turns,
-        n_assistant=sum(turn.role == "assistant" for turn in turns),
         **counts,
     )
 
@@ -281,7 +286,7 @@ def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialo
             return end("no box")
         crop = _cut_found(found, size, rules)
         # As published, the tag counts and not the call: a malformed one uses up the limit too.
-        said = sum(turn.role == "assistant" and CALL in str(turn.parts[0]) for turn in turns)
+        said = sum(CALL in str(turn.parts[0]) for turn in _list_said(turns))
         is_last = (n_calls if rules.strict else said) >= rules.max_looks
         hint = words["last" if is_last else "not_found" if crop is None else "crop"]
         shown = [] if crop is None else [replace(crop, label=current.call.description)]
@@ -425,21 +430,20 @@ def zoom_by_tool(
         n_shrunk += 1
         views = [show(view, shrink_to_half(view.size, rules.max_area)) for view in views]
         first = _first_turn(views, question, "\n---\n")
-    turns, n_assistant, n_tool, n_questions = [first], 0, 0, len(views)
+    turns, n_calls, n_questions = [first], 0, len(views)
     prompt_tokens = limits.total([first]) if limits else 0
 
     def end(stop: str | None, failure: str = "", *, is_truncated: bool = False) -> Outcome:
-        said = [turn for turn in turns if turn.role == "assistant"]
+        if "overflow" in failure:  # as published, with an empty turn of the model
+            turns.append(Turn("assistant", ("",)))
+        said = _list_said(turns)
         return Outcome(
             stop=stop, answer=str(said[-1].parts[0]) if said and not failure else None,
             is_critical=bool(failure), reasons=[failure] if failure else [], is_truncated=is_truncated,
-            n_calls=n_tool, turns=turns, views=views, n_assistant=n_assistant, n_tool=n_tool,
-            n_shrunk=n_shrunk, prompt_tokens=prompt_tokens,
+            n_calls=n_calls, turns=turns, views=views, n_shrunk=n_shrunk, prompt_tokens=prompt_tokens,
         )  # fmt: skip
 
     if limits and prompt_tokens > limits.context:
-        turns.append(Turn("assistant", ("",)))
-        n_assistant += 1
         return end(None, "initial_prompt_overflow_after_shrink")
     while True:
         max_tokens = None
@@ -447,20 +451,17 @@ def zoom_by_tool(
             used = limits.total(turns[1:])
             left = limits.context - prompt_tokens - used
             if left <= 0:
-                turns.append(Turn("assistant", ("",)))
-                n_assistant += 1
                 return end(None, "prompt_context_overflow_before_generate", is_truncated=True)
             max_tokens = min(left, limits.response - used, limits.max_tokens or left)
         heard: Heard | None = yield Ask(tuple(turns), max_tokens)
         if heard is None:
             return end(None, "query_api_failed")
         turns.append(Turn("assistant", (heard.text,), heard.calls))
-        n_assistant += 1
         if limits and limits.total(turns[1:]) >= limits.response:
             return end("response_length_reached", is_truncated=True)
-        if n_assistant >= (rules.max_looks + 1 if max_assistant is None else max_assistant):
+        if len(_list_said(turns)) >= (max_assistant or rules.max_looks + 1):
             return end("max_assistant_turns")
-        if n_tool >= rules.max_looks:
+        if n_calls >= rules.max_looks:
             return end("max_user_turns")
         calls = heard.calls or read_tool_calls(heard.text)[0]
         if not calls:
@@ -469,14 +470,14 @@ def zoom_by_tool(
         made = [run_tool(call, seen, rules) for call in calls[: rules.calls_per_turn]]
         results = _write_results(heard.calls, made, len(views), rules, words)
         if limits and limits.total(turns[1:]) + limits.total(results) >= limits.response:
-            turns += [
-                Turn("tool", tuple("<image>" if isinstance(part, View) else part for part in turn.parts))
-                for turn in results
-            ]
+            unkept = (
+                tuple("<image>" if isinstance(one, View) else one for one in turn.parts) for turn in results
+            )
+            turns += [Turn("tool", parts) for parts in unkept]
             return end("tool_response_length_reached", is_truncated=True)
         turns += results
         views = [*views, *(result for result in made if isinstance(result, View))]
-        n_tool += 1
+        n_calls += 1
 
 
 def _write_results(

@@ -54,8 +54,7 @@ def iou(a: Corners, b: Corners) -> float:
 
 def mean_overlap(boxes: Sequence[Corners]) -> float:
     """How much each box repeats the earlier ones: the mean of its best IoU with any of them."""
-    best = [max(iou(box, earlier) for earlier in boxes[:n]) for n, box in enumerate(boxes) if n]
-    return statistics.fmean(best) if best else 0.0
+    return _mean(max(iou(box, one) for one in boxes[:n]) for n, box in enumerate(boxes) if n) or 0.0
 
 
 def tool_iou(crops: Sequence[Corners], golds: Sequence[Corners], processed: Size, original: Size) -> float:
@@ -92,17 +91,17 @@ def measure(
     known = {entry.page for entry in evidence}
     boxes = [(entry.page, entry.box) for entry in evidence if entry.box is not None]
     box_pages = {page for page, _ in boxes}
-    pairs = [(crop, box) for crop in crops for page, box in boxes if page == crop.page]
+    pairs = [(crop.box, box) for crop in crops for page, box in boxes if page == crop.page]
     hits = [
         any(page == crop.page and _share(crop.box, box) >= coverage for page, box in boxes) for crop in crops
     ]
     cropped = box_pages & {crop.page for crop in crops}
     covered = {crop.page for crop, is_hit in zip(crops, hits, strict=True) if is_hit}
 
-    def best(figures: Sequence[float]) -> float | None:
+    def best(figures: Iterable[float]) -> float | None:
         return max(figures, default=0.0) if boxes else None
 
-    max_coverage = best([_share(crop.box, box) for crop, box in pairs])
+    max_coverage = best(itertools.starmap(_share, pairs))
     return {
         "has_evidence": bool(evidence),
         "has_evidence_pages": bool(evidence),
@@ -117,9 +116,9 @@ def measure(
         "fraction_cropped_evidence_box_pages_covered": len(covered) / len(cropped) if cropped else None,
         "num_scaled_evidence_boxes": 0,
         "crop_hits_evidence_page": any(crop.page in known for crop in crops) if evidence else None,
-        "max_crop_evidence_iou": best([iou(crop.box, box) for crop, box in pairs]),
+        "max_crop_evidence_iou": best(itertools.starmap(iou, pairs)),
         "max_evidence_coverage": max_coverage,
-        "max_crop_precision_vs_evidence": best([_share(box, crop.box) for crop, box in pairs]),
+        "max_crop_precision_vs_evidence": best(_share(box, crop) for crop, box in pairs),
         "crop_covers_evidence_at_threshold": None if max_coverage is None else max_coverage >= coverage,
         **_measure_steps(crops, known, hits),
         **_measure_pairs(crops, redundant_iou),
@@ -130,56 +129,41 @@ def measure(
 
 def _measure_steps(crops: Sequence[Crop], known: set[int], hits: Sequence[bool]) -> dict[str, Any]:
     """When evidence was first met, and whether the model stopped there."""
-    seen: set[int] = set()
-    has_all = []
-    for crop in crops:
-        seen.add(crop.page)
-        has_all.append(bool(known) and known <= seen)
-    steps = {
-        "any_evidence_page_hit": _first([crop.page in known for crop in crops]),
-        "all_evidence_pages_hit": _first(has_all),
-        "evidence_region_coverage_hit": _first(hits),
-    }
-    figures: dict[str, Any] = {f"first_{name}_step": step for name, step in steps.items()}
-    for name, step in steps.items():
+    seen = [{crop.page for crop in crops[:n]} for n in range(1, len(crops) + 1)]
+    figures: dict[str, Any] = {}
+    for name, flags in {
+        "any_evidence_page_hit": [crop.page in known for crop in crops],
+        "all_evidence_pages_hit": [bool(known) and known <= pages for pages in seen],
+        "evidence_region_coverage_hit": hits,
+    }.items():
+        step = next((number for number, flag in enumerate(flags, 1) if flag), None)
+        figures[f"first_{name}_step"] = step
         figures[f"stopped_at_first_{name}"] = None if step is None else step == len(crops)
         figures[f"extra_crops_after_first_{name}"] = None if step is None else len(crops) - step
     return figures
 
 
-def _first(flags: Sequence[bool]) -> int | None:
-    return next((number for number, flag in enumerate(flags, 1) if flag), None)
-
-
 def _measure_pairs(crops: Sequence[Crop], redundant_iou: float) -> dict[str, Any]:
     """Crops of the same image. As published, page 0 and a crop of image 0 are the same source."""
-
-    def source(crop: Crop) -> int:
-        return crop.page if crop.parent is None else crop.parent
-
-    pairs = [iou(a.box, b.box) for a, b in itertools.combinations(crops, 2) if source(a) == source(b)]
+    sources = [(crop.page if crop.parent is None else crop.parent, crop.box) for crop in crops]
+    pairs = [iou(a, b) for (one, a), (other, b) in itertools.combinations(sources, 2) if one == other]
     return {
         "same_source_img_crop_pairs": len(pairs),
         "same_page_crop_pairs": len(pairs),
         "redundant_crop_pairs": sum(overlap >= redundant_iou for overlap in pairs),
         "max_crop_pair_iou": max(pairs, default=None),
-        "mean_crop_pair_iou": statistics.fmean(pairs) if pairs else None,
+        "mean_crop_pair_iou": _mean(pairs),
     }
 
 
 def _measure_areas(crops: Sequence[Crop], pages: Sequence[Size]) -> dict[str, Any]:
     """How much of the pages that have a crop was cropped."""
+    on_pages = [crop for crop in crops if 0 <= crop.page < len(pages) and 0 not in pages[crop.page]]
     clipped: dict[int, list[Corners]] = {}
-    n_missing = 0
-    for crop in crops:
-        if not 0 <= crop.page < len(pages) or 0 in pages[crop.page]:
-            n_missing += 1
-            continue
-        x1, y1, x2, y2 = crop.box
-        width, height = pages[crop.page]
-        inside = (max(0, x1), max(0, y1), min(width, x2), min(height, y2))
+    for page, (x1, y1, x2, y2), _ in on_pages:
+        inside = (max(0, x1), max(0, y1), min(pages[page][0], x2), min(pages[page][1], y2))
         if area(inside):
-            clipped.setdefault(crop.page, []).append(inside)
+            clipped.setdefault(page, []).append(inside)
     total = sum(math.prod(pages[page]) for page in clipped)
     shares = [area(box) / math.prod(pages[page]) for page, boxes in clipped.items() for box in boxes]
     nothing = None if crops else 0.0
@@ -187,10 +171,10 @@ def _measure_areas(crops: Sequence[Crop], pages: Sequence[Size]) -> dict[str, An
     return {
         "zoom_area_fraction_union": sum(map(_union, clipped.values())) / total if total else nothing,
         "zoom_area_fraction_sum": cropped / total if total else nothing,
-        "mean_crop_area_fraction_of_page": statistics.fmean(shares) if shares else None,
+        "mean_crop_area_fraction_of_page": _mean(shares),
         "max_crop_area_fraction_of_page": max(shares, default=None),
         "num_zoomed_source_pages": len(clipped),
-        "num_crops_missing_page_size": n_missing,
+        "num_crops_missing_page_size": len(crops) - len(on_pages),
     }
 
 
@@ -224,12 +208,6 @@ def _measure_end(crops: Sequence[Crop], limit: int | None, n_calls: int) -> dict
 
 # -- A cell: all trials of a benchmark at one scale.
 
-_GROUPS = (
-    (("timeout",), "timeout"),
-    (("rate limit", "429", "too many requests"), "rate_limit"),
-    (("context", "max_model_len", "prompt is too long"), "context_overflow"),
-)
-
 
 def summarize_cell(
     samples: Sequence[Mapping[str, Any]], *, n_expected: int, n_trials: int
@@ -243,7 +221,7 @@ def summarize_cell(
         valid = [sample for sample in own if _why_invalid(sample) is None]
         failures.update(why for sample in own if (why := _why_invalid(sample)) is not None)
         missing += max(0, per_trial - len({int(sample.get("sample_index", -1)) for sample in own}))
-        rewards = [reward for sample in valid if (reward := _reward(sample)) is not None]
+        rewards = [reward for sample in valid if (reward := _reward(_score(sample))) is not None]
         expected = per_trial or len(own) or 1
         rows.append(
             {
@@ -293,20 +271,19 @@ def _number(value: object) -> float | None:
 
 def _length(sample: Mapping[str, Any]) -> float | None:
     """The tokens of a dialogue."""
-    prompt, replies = (_number(sample.get(name)) for name in ("prompt_tokens", "response_tokens_total"))
-    if replies is None:
-        parts = [_number(sample.get(f"response_tokens_{name}")) for name in ("generated", "tool")]
-        replies = None if parts == [None, None] else sum(part or 0.0 for part in parts)
+    prompt, replies, *parts = (
+        _number(sample.get(name))
+        for name in (
+            "prompt_tokens", "response_tokens_total", "response_tokens_generated", "response_tokens_tool",
+        )
+    )  # fmt: skip
+    if replies is None and parts != [None, None]:
+        replies = sum(part or 0.0 for part in parts)
     return None if prompt is None or replies is None else prompt + replies
 
 
-def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    score = sample.get("score")
-    return score if isinstance(score, Mapping) else {}
-
-
-def _reward(sample: Mapping[str, Any]) -> float | None:
-    rewards = (_number(_score(sample).get(key)) for key in ("accuracy_reward", "score", "reward"))
+def _reward(score: Mapping[str, Any]) -> float | None:
+    rewards = (_number(score.get(key)) for key in ("accuracy_reward", "score", "reward"))
     return next((reward for reward in rewards if reward is not None), None)
 
 
@@ -314,20 +291,25 @@ def _why_invalid(sample: Mapping[str, Any]) -> str | None:
     """The group of the first reason why a sample does not count; None: it counts."""
     score, given = _score(sample), sample.get("failure_reasons")
     reasons = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else []
-    named = [score.get(key) for key in ("failure_reason", "fail_reason", "error_type")]
+    own, failed, kind = (score.get(key) for key in ("failure_reason", "fail_reason", "error_type"))
     if sample.get("critical_failure") and not any(reasons):
         reasons.append("critical_failure")
     if score.get("compute_score_success") is False:
-        reasons.append(named[0] or named[1] or "score_failed")
-    first = next((str(reason) for reason in (*reasons, named[1], named[0], named[2]) if reason), None)
+        reasons.append(own or failed or "score_failed")
+    first = next((str(reason) for reason in (*reasons, failed, own, kind) if reason), None)
     if first is not None:
         return _group(first.strip())
-    return None if _reward(sample) is not None else "invalid_or_unscored"
+    return None if _reward(score) is not None else "invalid_or_unscored"
+
+
+def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    score = sample.get("score")
+    return score if isinstance(score, Mapping) else {}
 
 
 def _group(reason: str) -> str:
     lower = reason.lower()
-    for marks, group in _GROUPS:
+    for group, marks in _GROUPS.items():
         if any(mark in lower for mark in marks):
             return group
     if "empty" in lower and "assistant" in lower:
@@ -336,3 +318,10 @@ def _group(reason: str) -> str:
         return reason.split(":", 1)[0]
     parts = [part.strip() for part in reason.split(":") if part.strip()]
     return (":".join(parts[:2]) if ":" in reason else reason[:96]) or "unknown_failure"
+
+
+_GROUPS = {
+    "timeout": ("timeout",),
+    "rate_limit": ("rate limit", "429", "too many requests"),
+    "context_overflow": ("context", "max_model_len", "prompt is too long"),
+}

@@ -91,7 +91,7 @@ def read_boxed(reply: str) -> str | None:
 def read_feedback(reply: str) -> str | None:
     """Whether the last crop helped, in the model's word; asked for in training only."""
     found = between(reply, "<tool_feedback>", "</tool_feedback>")
-    return None if found is None else found.strip()
+    return found and found.strip()
 
 
 # -- Protocol A2
@@ -248,7 +248,7 @@ def read_final_answer(dialogue: str, *, is_plain_allowed: bool) -> str | None:
     if (answer := read_last_answer(dialogue)) is not None or not is_plain_allowed:
         return answer
     last = _split_turns(dialogue)[-1].strip().removesuffix("<|im_end|>").strip()
-    return None if CALL in last or END_CALL in last or not last else last
+    return None if CALL in last or END_CALL in last else last or None
 
 
 def text_to_judge(reply: str) -> str:
