@@ -18,7 +18,8 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.engine import look as engine_look
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.look import HeldBytes, LookSetup
-from eyechart.look.dialogue import TOOL, usual_rules
+from eyechart.look.crops import usual_rules
+from eyechart.look.dialogue import TOOL
 from eyechart.models.prices import Price
 from eyechart.store.journal import Journal
 from eyechart.types import Capabilities, ImageRef, Message, Reply, Request, Sample, Usage

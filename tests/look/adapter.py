@@ -29,14 +29,7 @@ def boxes(kind: str, input: dict[str, Any]) -> Any:
         case "o3_first":
             return c.present_whole(tuple(input["size"]), input["max_area"]).size
         case "o3_crop":
-            v = c.cut_region(
-                tuple(input["size"]),
-                input["box"],
-                margin=input["expand_ratio"],
-                min_side=input["min_side"],
-                min_area=input["min_area"],
-                max_area=input["max_area"],
-            )
+            v = c.cut_region(tuple(input["size"]), input["box"], crop_rules(input))
             return v and {"box": v.box, "size": v.size}
         case "o3_to_original":
             return c.to_original(input["box"], tuple(input["source"]), tuple(input["target"]))
@@ -47,9 +40,8 @@ def boxes(kind: str, input: dict[str, Any]) -> Any:
                 box=tuple(input["parent_box"]),
                 sizes=(tuple(input["display"]),),
             )
-            v = c.zoom_found(
-                p, 0, input["box"], tuple(input["processed"]), zoom=input["zoom"], max_area=input["max_area"]
-            )
+            rules = c.Rules(zoom=input["zoom"], crop_max_area=input["max_area"])
+            v = c.zoom_found(p, 0, input["box"], tuple(input["processed"]), rules)
             return v and {"on_presented": v.on_parent, "on_original": v.box, "size": v.size}
         case "doc_present":
             return c.present_small(tuple(input["size"]), input["rescale"], input["max_area"])
@@ -66,7 +58,7 @@ def boxes(kind: str, input: dict[str, Any]) -> Any:
             return out
         case "doc_zoom":
             views = [
-                c.show(c.View(source=i, original=tuple(o), box=(0, 0, *o)), tuple(p))
+                c.show(c.View(source=i, original=tuple(o), box=(0, 0, *o)), tuple(p), c.ZOOM_RULES)
                 for i, (o, p) in enumerate(zip(input["originals"], input["presented"], strict=True))
             ]
             return [zoomed(views, x, input) for x in input["calls"]]
@@ -81,8 +73,17 @@ def boxes(kind: str, input: dict[str, Any]) -> Any:
     raise NotImplementedError
 
 
+def crop_rules(input: dict[str, Any]) -> c.Rules:
+    return c.Rules(
+        margin=input["expand_ratio"],
+        min_side=input["min_side"],
+        min_area=input["min_area"],
+        crop_max_area=input["max_area"],
+    )
+
+
 def zoomed(views: list[c.View], call: Any, input: dict[str, Any]) -> dict[str, Any]:
-    rules = d.Rules(
+    rules = c.Rules(
         zoom=input["zoom"], max_area=input["presented_max_area"], crop_max_area=input["crop_max_area"]
     )
     v = d.run_tool(ToolCall(d.TOOL, call if isinstance(call, str) else json.dumps(call)), views, rules)
@@ -143,7 +144,7 @@ def loop(kind: str, input: dict[str, Any]) -> Any:
     }
     same = {"zoom", "crop_max_area", "png_max_area", "feedback", "max_area"}
     rules = dataclasses.replace(
-        d.ZOOM_RULES if kind.startswith("doc") else d.Rules(),
+        c.ZOOM_RULES if kind.startswith("doc") else c.Rules(),
         **{names.get(k, k): v for k, v in s.items() if k in names or k in same},
     )
     if kind == "o3":
@@ -384,6 +385,7 @@ def crops(kind: str, input: dict[str, Any]) -> Any:
             c.show(
                 c.View(source=i, original=im.size, box=(0, 0, *im.size)),
                 c.present_small(im.size, input["rescale"], input["presented_max_area"]),
+                c.ZOOM_RULES,
             )
             for i, im in enumerate(images)
         ]
@@ -410,14 +412,7 @@ def crops(kind: str, input: dict[str, Any]) -> Any:
                 "jpeg": decoded(view.encode(image)),
             }
         case "o3_crop":
-            cut = c.cut_region(
-                image.size,
-                input["box"],
-                margin=input["expand_ratio"],
-                min_side=input["min_side"],
-                min_area=input["min_area"],
-                max_area=input["max_area"],
-            )
+            cut = c.cut_region(image.size, input["box"], crop_rules(input))
             return cut and {
                 "size": cut.size,
                 "pixels": digest(cut.draw(image)),
@@ -427,13 +422,14 @@ def crops(kind: str, input: dict[str, Any]) -> Any:
             view = c.show(
                 c.View(source=0, original=image.size, box=(0, 0, *image.size)),
                 c.limit_area(image.size, input["max_area"]),
-                input["png_max_area"],
+                c.Rules(png_max_area=input["png_max_area"]),
             )
             return {"mime": view.mime, "size": view.size, "decoded": decoded(view.encode(image))}
         case "doc_present":
             view = c.show(
                 c.View(source=0, original=image.size, box=(0, 0, *image.size)),
                 c.present_small(image.size, input["rescale"], input["max_area"]),
+                c.ZOOM_RULES,
             )
             return {"size": view.size, "pixels": digest(view.draw(image))}
         case "qwen_tool":

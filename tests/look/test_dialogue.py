@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.look import records, replies
-from eyechart.look.crops import ProtocolError, ToolError, View
+from eyechart.look.crops import ZOOM_RULES, ProtocolError, Rules, ToolError, View
 from eyechart.look.dialogue import (
     TOOL,
-    ZOOM_RULES,
     Ask,
     Dialogue,
     Found,
     Heard,
     Outcome,
-    Rules,
     Turn,
     find_answer,
     run_tool,

@@ -21,7 +21,7 @@ from eyechart.engine.prepare import OriginalImages, write_turn
 from eyechart.engine.retry import RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, join_rounds, make_key
 from eyechart.errors import ImageError
-from eyechart.look.crops import ProtocolError, View
+from eyechart.look.crops import ProtocolError, Rules, View, usual_rules
 from eyechart.look.dialogue import (
     Ask,
     Dialogue,
@@ -29,12 +29,10 @@ from eyechart.look.dialogue import (
     Heard,
     Locate,
     Outcome,
-    Rules,
     Turn,
     find_answer,
     locate,
     start,
-    usual_rules,
 )
 from eyechart.look.replies import CALL
 from eyechart.look.wording import describe_tool, fill_words

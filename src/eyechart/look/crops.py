@@ -27,6 +27,42 @@ FloatBox = tuple[float, float, float, float]
 
 NOT_FOUND: Box = (0, 0, 0, 0)  # a searcher's word for "it is not in the image"
 MAX_RATIO = 200  # of the longer to the shorter side of a crop
+_SIDE = 1280
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The settings of a loop: by default those of InSight-o3's evaluation, in `ZOOM_RULES` InSight-doc's."""
+
+    protocol: Literal["search", "zoom", "tools"] = "search"
+    max_looks: int = 6
+    attempts: int = 5  # per round (A, A2)
+    scale: float = 0.25  # of presented images (A2, B)
+    max_area: float = _SIDE * _SIDE  # of presented images; 0: no limit
+    crop_max_area: float = _SIDE * _SIDE
+    png_max_area: float = _SIDE * _SIDE  # a larger one is sent as JPEG (A2)
+    zoom: float = 4.0  # how much larger than on its parent a crop is shown (A2, B)
+    margin: float = 0.0  # around a crop (A)
+    min_side: int = 56
+    min_area: int = 112 * 112
+    unit: Literal["thousandths", "pixels"] = "thousandths"  # of a model's boxes (B, C)
+    index: Literal["all", "question"] = "all"  # whether crops can be named, or the question's images alone
+    calls_per_turn: int = 1
+    tool_images: bool = False  # crops are part of a tool's result, not of a user's turn after it (C)
+    searcher_unit: Literal["thousandths", "pixels"] = "pixels"  # of its boxes
+    searcher_patch: int = 28  # the sides of its image are multiples of this: 32 for Qwen3-VL
+    searcher_area: int = 16_384 * 28 * 28  # of its image at most
+    searcher_looks: int = 6  # of its own, per region
+    feedback: bool = False  # each reply must say whether the last crop helped; in training only
+    strict: bool = False  # calls, boxes and searchers that end the authors' loop do not end this one
+
+
+ZOOM_RULES = Rules(protocol="zoom", max_looks=10, max_area=3500 * 3500, png_max_area=math.inf, zoom=2.0)
+
+
+def usual_rules(protocol: Literal["search", "zoom", "tools"]) -> Rules:
+    """The settings that the authors of a protocol evaluate with."""
+    return Rules() if protocol == "search" else replace(ZOOM_RULES, protocol=protocol)
 
 
 class ProtocolError(EyechartError):
@@ -163,19 +199,11 @@ def to_original(box: Sequence[float], source: Size, target: Size) -> Box:
     return found
 
 
-def cut_region(
-    size: Size,
-    box: Sequence[object],
-    *,
-    margin: float = 0.0,
-    min_side: int = 56,
-    min_area: int = 112 * 112,
-    max_area: float = 1280 * 1280,
-) -> View | None:
+def cut_region(size: Size, box: Sequence[object], rules: Rules) -> View | None:
     """The crop of a box on the original; None where nothing can be cut."""
     try:
         x1, y1, x2, y2 = (int(v) for v in box)  # type: ignore[call-overload]
-        wider, higher = int((x2 - x1) * margin), int((y2 - y1) * margin)
+        wider, higher = int((x2 - x1) * rules.margin), int((y2 - y1) * rules.margin)
     except (TypeError, ValueError, OverflowError):
         return None
     if x2 <= x1 or y2 <= y1:
@@ -183,11 +211,11 @@ def cut_region(
     if (cut := clip_box((x1 - wider, y1 - higher, x2 + wider, y2 + higher), size)) is None:
         return None
     shown, sizes = side_lengths(cut), list[Size]()
-    if min(shown) < min_side:
-        sizes.append(shown := _truncate_size(shown, min_side / min(shown)))
-    if math.prod(shown) < min_area:
-        sizes.append(shown := _truncate_size(shown, (min_area / math.prod(shown)) ** 0.5))
-    if (limited := limit_area(shown, max_area)) != shown:
+    if min(shown) < rules.min_side:
+        sizes.append(shown := _truncate_size(shown, rules.min_side / min(shown)))
+    if math.prod(shown) < rules.min_area:
+        sizes.append(shown := _truncate_size(shown, (rules.min_area / math.prod(shown)) ** 0.5))
+    if (limited := limit_area(shown, rules.crop_max_area)) != shown:
         sizes.append(limited)
     return View(source=0, original=size, box=cut, sizes=tuple(sizes), parent=0)
 
@@ -200,13 +228,11 @@ def present_small(size: Size, scale: float, max_area: float) -> Size:
     return limit_area(scale_size(size, scale), max_area)
 
 
-def show(view: View, size: Size, png_max_area: float = math.inf) -> View:
-    """The same at another size: as PNG, or JPEG if it is larger than that."""
+def show(view: View, size: Size, rules: Rules) -> View:
+    """The same at another size: as PNG, or as JPEG if it is larger than the rules allow."""
+    is_png = math.prod(size) <= rules.png_max_area
     sizes = (size,) if size != side_lengths(view.box) else ()
-    mime: Literal["image/jpeg", "image/png"] = (
-        "image/png" if math.prod(size) <= png_max_area else "image/jpeg"
-    )
-    return replace(view, sizes=sizes, mime=mime)
+    return replace(view, sizes=sizes, mime="image/png" if is_png else "image/jpeg")
 
 
 def raise_scale(sizes: Sequence[Size], scale: float, min_pixels: int, max_area: float) -> float:
@@ -232,19 +258,17 @@ def shrink_to_half(size: Size, max_area: float) -> Size:
     return limit_area(scale_size(size, math.sqrt(0.5)), max_area)
 
 
-def zoom_found(
-    parent: View, number: int, box: Sequence[float], processed: Size, *, zoom: float, max_area: float
-) -> View | None:
+def zoom_found(parent: View, number: int, box: Sequence[float], processed: Size, rules: Rules) -> View | None:
     """A searcher's box on a view (A2). None if it is empty on the original."""
     try:
         shown = _clamp_box(scale_box(box, processed, parent.size), parent.size)
-        return _cut_view(parent, number, box, processed, shown, zoom, max_area)
+        return _cut_view(parent, number, box, processed, shown, rules)
     except OverflowError:
         return None
 
 
 def _cut_view(
-    parent: View, number: int, box: Sequence[float], size: Size, shown: Box, zoom: float, max_area: float
+    parent: View, number: int, box: Sequence[float], size: Size, shown: Box, rules: Rules
 ) -> View | None:
     """The region of a box on a view of this size; `shown`: as the model sees it, None if it is empty.
 
@@ -255,11 +279,8 @@ def _cut_view(
     if (on_original := clip_box((x1 + x, y1 + y, x2 + x, y2 + y), parent.original)) is None:
         return None
     width, height = side_lengths(shown)
-    enlarged = limit_area(scale_size((max(1, width), max(1, height)), zoom), max_area)
-    return View(
-        source=parent.source, original=parent.original, box=on_original, sizes=(enlarged,), parent=number,
-        on_parent=shown,
-    )  # fmt: skip
+    enlarged = limit_area(scale_size((max(1, width), max(1, height)), rules.zoom), rules.crop_max_area)
+    return show(replace(parent, box=on_original, parent=number, on_parent=shown), enlarged, rules)
 
 
 ToolError = Literal[
@@ -268,15 +289,7 @@ ToolError = Literal[
 ]  # fmt: skip
 
 
-def zoom_box(
-    parent: View,
-    number: int,
-    box: Sequence[object],
-    *,
-    zoom: float,
-    max_area: float,
-    unit: Literal["thousandths", "pixels"] = "thousandths",
-) -> View | ToolError:
+def zoom_box(parent: View, number: int, box: Sequence[object], rules: Rules) -> View | ToolError:
     """The region that a model's box names on a view (B and C), in thousandths or pixels of it as shown."""
     try:
         values = [float(v) for v in box]  # type: ignore[arg-type]
@@ -286,12 +299,13 @@ def zoom_box(
         return "exception"
     shown = parent.size
     try:
-        clipped = clip_box(scale_box(values, (1000, 1000) if unit == "thousandths" else shown, shown), shown)
+        unit = (1000, 1000) if rules.unit == "thousandths" else shown
+        clipped = clip_box(scale_box(values, unit, shown), shown)
     except OverflowError:  # a finite number whose product is not
         return "exception"
     if clipped is None:
         return "empty_box"
-    if (crop := _cut_view(parent, number, clipped, shown, clipped, zoom, max_area)) is None:
+    if (crop := _cut_view(parent, number, clipped, shown, clipped, rules)) is None:
         return "empty_on_original"
     return crop if max(crop.size) / min(crop.size) <= MAX_RATIO else "too_thin"
 

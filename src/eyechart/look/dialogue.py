@@ -8,7 +8,6 @@ the same replies always lead to the same dialogue, which can thus be resumed by 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from eyechart.look.crops import (
     NOT_FOUND,
     Box,
     ProtocolError,
+    Rules,
     Size,
     ToolError,
     View,
@@ -54,42 +54,6 @@ from eyechart.thinking import split_thinking
 from eyechart.types import ToolCall
 
 TOOL = "image_zoom_in_tool"
-_SIDE = 1280
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """The settings of a loop: by default those of InSight-o3's evaluation, in `ZOOM_RULES` InSight-doc's."""
-
-    protocol: Literal["search", "zoom", "tools"] = "search"
-    max_looks: int = 6
-    attempts: int = 5  # per round (A, A2)
-    scale: float = 0.25  # of presented images (A2, B)
-    max_area: float = _SIDE * _SIDE  # of presented images; 0: no limit
-    crop_max_area: float = _SIDE * _SIDE
-    png_max_area: float = _SIDE * _SIDE  # a larger one is sent as JPEG (A2)
-    zoom: float = 4.0  # how much larger than on its parent a crop is shown (A2, B)
-    margin: float = 0.0  # around a crop (A)
-    min_side: int = 56
-    min_area: int = 112 * 112
-    unit: Literal["thousandths", "pixels"] = "thousandths"  # of a model's boxes (B, C)
-    index: Literal["all", "question"] = "all"  # whether crops can be named, or the question's images alone
-    calls_per_turn: int = 1
-    tool_images: bool = False  # crops are part of a tool's result, not of a user's turn after it (C)
-    searcher_unit: Literal["thousandths", "pixels"] = "pixels"  # of its boxes
-    searcher_patch: int = 28  # the sides of its image are multiples of this: 32 for Qwen3-VL
-    searcher_area: int = 16_384 * 28 * 28  # of its image at most
-    searcher_looks: int = 6  # of its own, per region
-    feedback: bool = False  # each reply must say whether the last crop helped; in training only
-    strict: bool = False  # calls, boxes and searchers that end the authors' loop do not end this one
-
-
-ZOOM_RULES = Rules(protocol="zoom", max_looks=10, max_area=3500 * 3500, png_max_area=math.inf, zoom=2.0)
-
-
-def usual_rules(protocol: Literal["search", "zoom", "tools"]) -> Rules:
-    """The settings that the authors of a protocol evaluate with."""
-    return Rules() if protocol == "search" else replace(ZOOM_RULES, protocol=protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,10 +283,7 @@ def _cut_found(found: Found | None, size: Size, rules: Rules) -> View | None:
         if not rules.strict:
             raise
         return None
-    return cut_region(
-        size, box, margin=rules.margin, min_side=rules.min_side, min_area=rules.min_area,
-        max_area=rules.crop_max_area,
-    )  # fmt: skip
+    return cut_region(size, box, rules)
 
 
 # -- Protocol A2: several images, crops have numbers too.
@@ -333,8 +294,7 @@ def _present(sizes: Sequence[Size], question: str, rules: Rules, separator: str)
     views = []
     for source, size in enumerate(sizes):
         whole = View(source=source, original=size, box=(0, 0, *size))
-        shown = present_small(size, min(rules.scale, 1.0), rules.max_area)
-        views.append(show(whole, shown, rules.png_max_area))
+        views.append(show(whole, present_small(size, min(rules.scale, 1.0), rules.max_area), rules))
     return views, _first_turn(views, question, separator)
 
 
@@ -387,12 +347,10 @@ def _follow(
     found: Found | None = yield Locate(parent, call.image, call.description)
     if found is not None and tuple(found.box) == NOT_FOUND:
         return (words["not_located"] + refine,)
-    crop = found and zoom_found(
-        parent, call.image, found.box, found.processed, zoom=rules.zoom, max_area=rules.crop_max_area
-    )
+    crop = found and zoom_found(parent, call.image, found.box, found.processed, rules)
     if crop is None:
         return (words["no_usable_view"] + refine,)
-    crop = replace(show(crop, crop.size, rules.png_max_area), label=call.description)
+    crop = replace(crop, label=call.description)
     views.append(crop)
     number = len(views) - 1
     return f"Image {number}:", crop, "\n\n" + _fill(words["crop_n"], number)
@@ -428,7 +386,7 @@ def zoom_by_tool(
     n_shrunk = 0
     while limits and views and limits.total([first]) > limits.context and n_shrunk < 4:
         n_shrunk += 1
-        views = [show(view, shrink_to_half(view.size, rules.max_area)) for view in views]
+        views = [show(view, shrink_to_half(view.size, rules.max_area), rules) for view in views]
         first = _first_turn(views, question, "\n---\n")
     turns, n_calls, n_questions = [first], 0, len(views)
     prompt_tokens = limits.total([first]) if limits else 0
@@ -520,10 +478,8 @@ def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | Tool
         return "bad_bbox"
     if not 0 <= number < len(views):
         return "no_such_image"
-    view = zoom_box(
-        views[number], int(number), box, zoom=rules.zoom, max_area=rules.crop_max_area, unit=rules.unit
-    )
-    return replace(show(view, view.size), label=label) if isinstance(view, View) else view
+    view = zoom_box(views[number], int(number), box, rules)
+    return replace(view, label=label) if isinstance(view, View) else view
 
 
 # -- The searcher: a dialogue of its own about each region.

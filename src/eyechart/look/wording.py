@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from eyechart.files import read_yaml
-from eyechart.look.dialogue import TOOL, Rules
+from eyechart.look.crops import Rules
+from eyechart.look.dialogue import TOOL
 from eyechart.registry import check_texts
 
 _SEARCH = (

@@ -48,7 +48,7 @@ from eyechart.validate import check_samples
 
 if TYPE_CHECKING:
     from eyechart.engine.prepare import Prepare, Prepared
-    from eyechart.look.dialogue import Rules
+    from eyechart.look.crops import Rules
     from eyechart.runs.plan import Plan
 
 

@@ -12,7 +12,7 @@ from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.look import LookSetup
-    from eyechart.look.dialogue import Rules
+    from eyechart.look.crops import Rules
     from eyechart.runs.options import Options
 
 _OWN = ("protocol", "max_looks")  # settings that are options by themselves
@@ -84,7 +84,7 @@ def make_rules(
     """
     import msgspec
 
-    from eyechart.look.dialogue import Rules, usual_rules
+    from eyechart.look.crops import Rules, usual_rules
     from eyechart.models.specs import refuse_unknown
     from eyechart.option import expand_number
 
