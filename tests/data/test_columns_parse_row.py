@@ -3,12 +3,19 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns.meaning import RowParts, SourceOptions, detect, parse_row, to_text
+from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_text
 from eyechart.data.files.rows import Row
 from eyechart.errors import DataError
+from eyechart.types import Sample
 
 
-def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> RowParts:
+def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> Sample:
+    return with_cells(values, format, **fields)[0]
+
+
+def with_cells(
+    values: dict[str, Any], format: str = "tsv", **fields: str
+) -> tuple[Sample, list[tuple[str, Any]]]:
     row = Row(1, 2, values)
     return parse_row(
         row,
@@ -108,19 +115,19 @@ def test_aliases_and_meta() -> None:
         "id": 5, "question_id": "q", "question": "?", "answers": ["a"], "context": "h", "subset": 3,
         "l2_category": "l", "split": "dev", "extra": [1, 2], "none": None, "file_name": "x.jpg",
     }  # fmt: skip
-    found = parts(values, "jsonl")
+    found, cells = with_cells(values, "jsonl")
     assert (found.id, found.golds, found.hint) == ("5", ("a",), "h")
-    assert found.images == [("file_name", "x.jpg")]
+    assert cells == [("file_name", "x.jpg")]
     assert found.meta == {
         "category": "3", "l2-category": "l", "split": "dev", "question_id": "q", "extra": [1, 2],
     }  # fmt: skip
 
 
 def test_of_several_columns_the_first_with_a_value_wins() -> None:
-    found = parts(
+    found, cells = with_cells(
         {"question": "?", "category": None, "subset": "map", "image": None, "file_name": "x.jpg"}, "jsonl"
     )
-    assert (found.meta, found.images) == ({"category": "map"}, [("file_name", "x.jpg")])
+    assert (found.meta, cells) == ({"category": "map"}, [("file_name", "x.jpg")])
     found = parts({"question": "?", "category": "chart", "subset": "map"}, "jsonl")
     assert found.meta == {"category": "chart", "subset": "map"}
     assert parts({"question": "?", "image": "aGk=", "image_path": "x.jpg"}).meta == {"image_path": "x.jpg"}

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from eyechart.errors import DataError, UsageError
 from eyechart.files import read_yaml
@@ -41,9 +42,11 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str  # of the catalogue, or a file
     set: dict[str, Any] = {}
-    weight: float = 1.0
-    limit: int | None = None
-    points: float | None = None  # where the official number is in points: how many there are
+    weight: Annotated[float, Meta(ge=0, lt=1e9)] = 1.0
+    limit: Annotated[int, Meta(ge=1)] | None = None
+    points: Annotated[float, Meta(gt=0, lt=1e9)] | None = (
+        None  # where the official number is in points: how many there are
+    )
 
 
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,11 +90,6 @@ def read_suite(given: str) -> Suite:
     members = suite.members()
     if not members:
         raise UsageError(f"{path}: benchmarks is empty", hint="list at least one benchmark")
-    for member in members:
-        if not 0 <= member.weight < 1e9 or (member.limit is not None and member.limit < 1):
-            raise UsageError(f"{path}: {member.name}: weight must be at least 0, limit at least 1")
-        if member.points is not None and not 0 < member.points < 1e9:
-            raise UsageError(f"{path}: {member.name}: points must be above 0")
     if not any(member.weight for member in members):
         raise UsageError(f"{path}: all weights are 0", hint="leave weight out, or set one above 0")
     return suite

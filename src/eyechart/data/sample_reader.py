@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -93,23 +93,12 @@ class SampleReader:
 
     def _build_sample(self, row: Row) -> Sample:
         where = name_row(self.path, row.number, row.line)
-        parts = parse_row(row, self.detection, where)
-        sample_id = self._make_unique(parts.id, row, where)
-        images = self._read_images(parts.images, row, where)
+        sample, cells = parse_row(row, self.detection, where)
+        name = self._make_unique(sample.id, row, where)
+        images = self._read_images(cells, row, where)
         if images:
-            self.images[_key(parts.id)] = images
-        return Sample(
-            id=sample_id,
-            question=parts.question,
-            images=images,
-            golds=parts.golds,
-            choices=parts.choices,
-            choices_text=parts.choices_text,
-            hint=parts.hint,
-            meta=parts.meta,
-            withheld=parts.withheld,
-            row=row.number,
-        )
+            self.images[_key(sample.id)] = images
+        return replace(sample, id=name, images=images)
 
     def _make_unique(self, sample_id: str, row: Row, where: str) -> str:
         first = self.first_rows.setdefault(sample_id, row.number)

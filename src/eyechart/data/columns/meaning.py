@@ -1,7 +1,7 @@
 """What each column means, decided once from the header and the first rows.
 
 All formats share one table of column names. The result, with reasons, is a `Detection`, which can be shown to
-the user before the first request. `parse_row` then splits each row into the parts of a sample.
+the user before the first request. `parse_row` then makes a sample of each row.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
-
-import msgspec
 
 from eyechart.data.columns.answers import (
     as_letters,
@@ -47,7 +45,7 @@ from eyechart.data.columns.names import find_candidates, find_option_columns
 from eyechart.data.files.rows import Blob, Row, read_literal
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import find_near_names, suggest_name
-from eyechart.types import FIELD_KINDS, ImageRef
+from eyechart.types import FIELD_KINDS, ImageRef, Sample
 
 # The fields of a sample, and the usual columns for each; the first that exists is used.
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -446,25 +444,14 @@ def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> str:
     return f"sample ids from {column}" + ("; repeats get #2, #3, ..." if is_loose_id(column) else "")
 
 
-# -- Rows into the parts of a sample
+# -- Rows into samples
 
 
-class RowParts(msgspec.Struct, frozen=True):
-    """The parts of a sample; images are still cells."""
+def parse_row(row: Row, detection: Detection, where: str) -> tuple[Sample, list[tuple[str, Any]]]:
+    """The sample of a row without images, and the cells that hold these: column and value, in order.
 
-    id: str
-    question: str
-    golds: tuple[str, ...]
-    choices: dict[str, str]
-    choices_text: str
-    hint: str
-    meta: dict[str, Any]
-    withheld: dict[str, Any]
-    images: list[tuple[str, Any]]  # column and value, in order
-
-
-def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
-    """Split a row into the parts of a sample; `where` names the row in messages."""
+    `where` names the row in messages.
+    """
     values = row.values
     fields = detection.tried
     letters = detection.letters
@@ -481,11 +468,11 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         return None
 
     sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
-    if not sample_id and is_loose_id(fields["id"][0]):
-        sample_id = str(row.number)
     if not sample_id:
-        raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
-    images = list(select_image_cells(values, detection.images))
+        if not is_loose_id(fields["id"][0]):
+            raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
+        sample_id = str(row.number)
+    cells = list(select_image_cells(values, detection.images))
     choices, choices_text = read_choices(letters, values, take, where, detection.separator)
     question = take("question")
     if not isinstance(question, str):
@@ -503,32 +490,33 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     if not detection.keeps_golds:
         golds = trim_golds(golds) if detection.trims_golds else golds
         golds = as_letters(golds, choices, detection.first_option)
-    parts = RowParts(
+    hint = to_text(take("hint"))
+    meta: dict[str, Any] = {group: text for group in GROUPS if (text := to_text(take(group)))}
+    used.update(meta, [column for column, _ in cells])
+    sample = Sample(
         id=sample_id,
         question=question,
         golds=golds,
         choices=choices,
         choices_text=choices_text,
-        hint=to_text(take("hint")),
-        meta={group: text for group in GROUPS if (text := to_text(take(group)))},
+        hint=hint,
+        meta=meta | _list_rest(values, used, fields.get("image", ())),
         withheld=withheld,
-        images=images,
+        row=row.number,
     )
-    _keep_rest(parts, values, used, fields.get("image", ()))
-    return parts
+    return sample, cells
 
 
-def _keep_rest(
-    parts: RowParts, values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]
-) -> None:
-    """Keep the values of unused columns with the sample, to group and select by."""
-    used.update(parts.meta, [column for column, _ in parts.images])
+def _list_rest(values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]) -> dict[str, Any]:
+    """The values of unused columns, which are kept with the sample, to group and select by."""
     used.update([name for name in image_columns if not is_path_column(name)])
-    for name, value in values.items():
-        if name not in used and value is not None and not isinstance(value, _IMAGES):
-            parts.meta[name] = value
+    rest = {
+        name: value
+        for name, value in values.items()
+        if name not in used and value is not None and not isinstance(value, _IMAGES)
+    }
     for name in image_columns:  # a path beside the image that is sent is kept as text
-        if name in used or not isinstance(value := values.get(name), Blob):
-            continue
-        if len(value.data) <= _LONGEST_PATH:
-            parts.meta[name] = to_text(value)
+        value = values.get(name)
+        if name not in used and isinstance(value, Blob) and len(value.data) <= _LONGEST_PATH:
+            rest[name] = to_text(value)
+    return rest
