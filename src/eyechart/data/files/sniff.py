@@ -25,7 +25,19 @@ _ROWS = 40
 _CHECKED_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_OPENING, _CLOSING = b"\x82\x84\x8b\x91\x93\xab\xbb", b"\x85\x91\x92\x93\x94\x9b\xab\xbb"  # quotes in cp1252
+_OPENING, _CLOSING = (
+    rb"\x82\x84\x8b\x91\x93\xab\xbb",
+    rb"\x85\x91\x92\x93\x94\x9b\xab\xbb",
+)  # quotes in cp1252
+# Bytes beyond ASCII as in Western words: one letter or sign, two small letters after an ASCII letter
+# ("Größe"), a letter beside quotation marks („Öl“), two of these after a word.
+_WESTERN = re.compile(
+    rb"""(?<![\x80-\xff])(?:[\x80-\xff] | (?<=[A-Za-z])[\xdf-\xff]{2}[%(closing)b]*
+    | [%(opening)b]+[\xc0-\xff](?:[%(closing)b]+ | (?=[A-Za-z])) | (?<=[A-Za-z])[\xc0-\xff][%(closing)b]+
+    | (?<=[^\s\x80-\xff])(?:[%(opening)b][%(opening)b%(closing)b] | [%(closing)b]{2}))(?![\x80-\xff])"""
+    % {b"opening": _OPENING, b"closing": _CLOSING},
+    re.VERBOSE,
+)
 
 NamesQuestion = Callable[[Sequence[str]], bool]
 
@@ -136,34 +148,8 @@ def guess_encoding(path: Path) -> str:
                     decoder.decode(chunk)
                 except UnicodeDecodeError:
                     is_utf8 = False
-            for match in _HIGH.finditer(chunk):
-                n_runs += 1
-                n_western += _is_western(
-                    match[0],
-                    chunk[max(match.start() - 1, 0) : match.start()],
-                    chunk[match.end() : match.end() + 1],
-                )
+            n_runs += len(_HIGH.findall(chunk))
+            n_western += len(_WESTERN.findall(chunk))
             if not is_utf8 and n_read > 16 * _CHUNK_BYTES:
                 break
     return "utf-8" if is_utf8 or 20 * n_western < 19 * n_runs else "cp1252"
-
-
-def _is_western(run: bytes, before: bytes, after: bytes) -> bool:
-    """Whether bytes beyond ASCII are as in Western words.
-
-    They are one letter or sign, two small letters after an ASCII letter ("Größe"), or a letter beside
-    quotation marks („Öl“).
-    """
-    if len(run) == 1:
-        return True
-    inside = run.lstrip(_OPENING)
-    is_opened, inside = inside != run, inside.rstrip(_CLOSING)
-    is_closed = inside != run[len(run) - len(run.lstrip(_OPENING)) :]
-    if len(inside) == 2:
-        return before.isalpha() and not is_opened and min(inside) >= 0xDF
-    if len(inside) == 1:
-        is_letter = inside[0] >= 0xC0
-        return is_letter and (
-            (is_opened and (is_closed or after.isalpha())) or (is_closed and before.isalpha())
-        )
-    return not inside and len(run) == 2 and before.isascii() and before.strip() != b""
