@@ -3,9 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.catalogue.suites import read_suite
+from eyechart.data.files.picture_folder import open_folder
 from eyechart.data.images.loading import ImageLoader
+from eyechart.data.images.texts import read_texts
 from eyechart.data.source import FileSource, SourceOptions, open_source
-from eyechart.errors import DataError, ImageError, UsageError
+from eyechart.errors import DataError, EyechartError, ImageError, UsageError
 from eyechart.types import ImageRef, Source
 from support.files import jsonl, picture, picture_base64
 
@@ -266,3 +269,30 @@ def test_a_folder(tmp_path: Path) -> None:
     (sample,) = source
     assert (source.name, sample.meta) == ("set", {"category": "chart"})
     assert ImageLoader().load(sample.images[0]).mime == "image/png"
+
+
+ODD_PATHS = ("~nobody-of-this-name/a.tsv", "a\0b", "\ud800", "x" * 300, "a/" * 2500)
+
+
+@pytest.mark.parametrize("path", ODD_PATHS, ids=["no user", "NUL", "half a character", "long", "deep"])
+def test_what_cannot_be_a_path_is_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "a.tsv").write_text("index\tquestion\timage\n1\t?\ta.png\n")
+    file = tmp_path / "a.tsv"
+    attempts = (
+        lambda: open_source(path),
+        lambda: open_source(file, SourceOptions(image_root=path)),
+        lambda: open_source(file, SourceOptions(schema=path)),
+        lambda: open_source(file, SourceOptions(encoding=path)),
+        lambda: open_folder(tmp_path, "What?", path),
+        lambda: read_suite(path),
+        lambda: read_texts(Path(path)),
+    )
+    for attempt in attempts:
+        with pytest.raises(EyechartError):
+            attempt()
+
+
+def test_a_data_directory_of_no_user_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMUData", "~nobody-of-this-name/data")
+    with pytest.raises(DataError, match="no such file"):
+        open_source("NoSuchBenchmark")

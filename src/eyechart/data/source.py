@@ -7,6 +7,7 @@ number of times.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,7 +92,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     Only the first rows are read. What was detected is in the result's `detection`.
     """
     options = options or SourceOptions()
-    if options.image_root and not Path(options.image_root).is_dir():
+    if options.image_root and not os.path.isdir(options.image_root):  # noqa: PTH112 - of any length
         raise UsageError(f"image_root: no such folder: {options.image_root}", hint="check the path")
     if is_hub(spec):
         named = parse_hub(str(spec))

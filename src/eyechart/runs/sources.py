@@ -114,7 +114,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
     if not str(source).strip():  # as a path it would be the current folder
         raise UsageError("the source is an empty text", hint="give a path, or a name from eyechart data list")
     source = source if options.read_as else resolve_name(source)
-    is_name = not Path(source).exists() and str(source) in benchmarks.names()
+    is_name = str(source) in benchmarks.names() and not Path(source).exists()
     read_as = options.read_as or (None if is_name else _find_published(source))
     if read_as and read_as not in (PLAIN, *benchmarks.names()):
         hint = suggest_name(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")

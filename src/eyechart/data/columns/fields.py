@@ -40,12 +40,12 @@ def read_schema(given: str) -> FieldSchema:
         name = f"--fields {given}"
         try:
             text = Path(given).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as err:
+        except (OSError, ValueError) as err:
             hint = "give a JSON schema, as a file or as text; a column is named with --field"
             raise UsageError(f"{name}: cannot be read: {err}", hint=hint) from err
     try:
         schema = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as err:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as err:
         raise UsageError(f"{name}: not JSON: {err}", hint=_HINT) from err
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or not properties:

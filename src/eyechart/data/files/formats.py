@@ -64,7 +64,7 @@ def find_file(spec: str | Path) -> FoundFile:
     if isinstance(spec, str) and ("://" in spec or spec.startswith("hf:")) and not Path(spec).exists():
         hint = "download it and use its path, or name a hub data set: hf:ORG/NAME:split"
         raise DataError(f"{spec}: not a local file", hint=hint)
-    path = find_beside(Path(spec).expanduser())
+    path = find_beside(Path(os.path.expanduser(spec)))  # noqa: PTH111 - as in resolve_origin
     try:
         if path.is_dir():
             return FoundFile(_in_folder(path.absolute()), path.resolve().name)
@@ -127,8 +127,9 @@ def read_head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(65536)
-    except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
+    except (OSError, ValueError) as err:
+        why = getattr(err, "strerror", None) or err
+        raise DataError(f"{path}: cannot be read: {why}", hint="check the path") from err
 
 
 def guess_format(path: Path) -> tuple[str, str]:

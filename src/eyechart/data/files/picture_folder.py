@@ -136,7 +136,8 @@ class PictureFolder:
 def open_folder(path: Path, ask: str, answers: str | None) -> PictureFolder:
     """The source for a folder of images; wrong answers are refused at once."""
     source = PictureFolder(path, ask, answers)
-    if answers is not None and answers != FOLDER and _MARK not in answers and not Path(answers).is_file():
+    is_known = answers is None or answers == FOLDER or _MARK in answers
+    if not is_known and not os.path.isfile(str(answers)):  # noqa: PTH113 - of any length
         raise UsageError(f"--answers {answers}: no such file, and no pattern", hint=_HELP)
     if answers is not None and not any(sample.golds for sample in source):
         first = next(iter(source)).id

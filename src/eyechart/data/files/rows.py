@@ -253,5 +253,5 @@ def _resolve(roots: tuple[str, ...]) -> tuple[str, ...]:
 def list_lmu_roots() -> list[Path]:
     """The folders in which the VLMEvalKit family keeps its data: `$LMUData`, then `~/LMUData`."""
     named = os.environ.get("LMUData")  # noqa: SIM112 - the variable is spelt that way
-    roots = [Path(named).expanduser()] if named else []
+    roots = [Path(os.path.expanduser(named))] if named else []  # noqa: PTH111 - raises for no user
     return [*roots, Path.home() / "LMUData"]

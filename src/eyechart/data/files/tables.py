@@ -423,7 +423,7 @@ def check_encoding(name: str | None) -> str:
     try:
         found = codecs.lookup(name).name.removesuffix("-sig")  # a byte order mark is skipped anyway
         is_ascii_based = '\t\n\r",{}[]:\\'.encode(found) == b'\t\n\r",{}[]:\\'
-    except (LookupError, UnicodeError, TypeError) as err:
+    except (LookupError, ValueError, TypeError) as err:
         hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
         raise UsageError(f"unknown text encoding {name!r}", hint=hint) from err
     if not is_ascii_based or found in {"utf-16", "utf-32", "utf-7"}:
