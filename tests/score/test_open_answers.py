@@ -464,12 +464,12 @@ WRONG = {
 MISSED = {
     ("12A", "It's room 12A."), ("90 minutes", "an hour and a half"), ("6 ft 2 in", "6'2\""), ("35000", "3万5千"),
     ("2500000", "two and a half million"), ("1500000", "one and a half million"), ("0.5", "point five"), ("1", "There is only one."),
-    ("1234.5", "1 234,5"), ("Obama", "President Obama"), ("北京", "北京市"), ("dog", "It's a dog, specifically a beagle."),
+    ("Obama", "President Obama"), ("北京", "北京市"), ("dog", "It's a dog, specifically a beagle."),
     ("dog", "Not a cat but a dog."), ("Paris", "The capital is Paris, France."), ("Toyota", "a Toyota car"), ("red", "a red car"),
     ("Everest", "Mount Everest"), ("Hund", "Ein Hund."), ("собака", "На картинке собака."), ("kucing", "Ini kucing."), ("बिल्ली", "यह बिल्ली है।"),
     ("no", "The answer is not yes."), ("yes", "はい、あります。"), ("Москва", "Столица — Москва."), ("3", "3 – three"), ("2000", "January 2000"),
     ("Tuesday", "Tuesday, March 3"), ("brushing teeth", "He is brushing his teeth."), ("cat", "It might be a cat."),
-    ("Joe Biden", "US President Joe Biden"), ("12", "3 rows of 4 make 12."), ("5 cm²", "5 cm^{2}"), ("Москва", "Это город Москва."),
+    ("Joe Biden", "US President Joe Biden"), ("5 cm²", "5 cm^{2}"), ("Москва", "Это город Москва."),
     ("Пушкин", "Это поэт Пушкин."), ("B12", "vitamin B12"), ("5", "5 - five apples"), ("-5", "- 5"), ("Everest", "It is Mount Everest."),
     ("Japan", "It comes from Japan."), ("football", "playing football"), ("water", "drinking water"), ("Spanish", "They speak Spanish."),
     ("doctor", "She works as a doctor."), ("cat", "A cat chasing a mouse"), ("кошка", "На фото кошка."), ("Москва", "Город — Москва."),
@@ -479,7 +479,7 @@ MISSED = {
 }  # fmt: skip
 TAKEN = {
     ("8", "Answer choice 8"), ("8", "I can't confirm there are 8."), ("中国", "中国人"), ("baby", "a baby bottle"), ("water", "water bottle"),
-    ("4", "4-ish to 5"), ("cat", "a picture frame with a cat on it"),
+    ("cat", "a picture frame with a cat on it"),
 }  # fmt: skip
 
 
