@@ -469,8 +469,9 @@ def _list_bare(text: str) -> Iterator[str]:
     for first, (token, following) in enumerate(pairwise(tokens)):
         yield from (text[token.start : end] for end in ends if end > token.start)
         is_code = any(map(str.isdigit, following.word))  # "Gate B7"
-        is_name = token.is_capital and following.is_capital and token.word not in _BEFORE and not is_code
-        is_small = token.roles & (r.ARTICLE | r.ADJECTIVE | r.SMALL) or token.word in _BEFORE
+        is_article = token.roles & r.ARTICLE or token.word in _BEFORE
+        is_name = token.is_capital and following.is_capital and not (is_code or is_article)
+        is_small = is_article or token.roles & (r.ADJECTIVE | r.SMALL)
         if is_name or not (is_small or "-" in token.word or token.word in kinds):
             return
         if first + 2 == len(tokens):

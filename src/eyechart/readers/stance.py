@@ -74,7 +74,7 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
     first = turn = n_sentences = 0  # statement of the sentence; how the sentence turns
     looked_at: tuple[str, ...] | None = None
     for number, clause in enumerate(clauses):
-        if clause.starts_sentence and (clause.before == "\n" or not _is_tick(tokens, clause)):
+        if clause.starts_sentence and not _is_tick(tokens, clause):
             first = len(found)
         verdict = _find_verdict(tokens, clause) if len(found) > first else 0
         if verdict:
@@ -124,13 +124,13 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
         ):
             place += 1
         before = clauses[number - 1]
-        is_headed = number > 0 and before.roles & r.ANSWER and _is_heading(tokens, before)
+        is_headed = number and before.roles & r.ANSWER
         for at in range(place, clause.end - 1):
             if tokens[at].is_letter and not is_headed and _is_pair(tokens, at, clause.end):
                 paired[number] = paired.get(number, "") + tokens[at].word
         if place >= clause.end or not tokens[place].is_letter or is_headed:
             continue
-        if not clause.starts_sentence or (clause.start and clause.before not in "\n;."):
+        if clause.start and clause.before not in "\n;.":
             continue
         after = place + 1
         while after < clause.end and tokens[after].is_mark:
@@ -149,7 +149,7 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
 def _is_pair(tokens: Sequence[Token], place: int, end: int) -> bool:
     """Whether a letter is followed by its own words: "B) dog"."""
     after = place + 1
-    while after < end and after - place < 4 and (tokens[after].is_mark or tokens[after].roles & r.ARTICLE):
+    while after < end and (tokens[after].is_mark or tokens[after].roles & r.ARTICLE):
         after += 1
     return after < end and not tokens[after].is_letter and tokens[after].letters == tokens[place].letters
 
@@ -159,7 +159,7 @@ def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
     part = tokens[clause.start : clause.end]
     if len(part) == 1 and part[0].roles & (r.RIGHT | r.WRONG) and not part[0].word.isalpha():
         return r.WRONG if part[0].roles & r.WRONG else r.RIGHT
-    if clause.starts_sentence or len(part) > 5 or any(token.letters is not None for token in part):
+    if len(part) > 5 or any(token.letters is not None for token in part):
         return 0
     if all(token.is_mark or token.roles & (r.YES | r.NO) for token in part):
         return r.WRONG if clause.roles & r.NO else r.RIGHT
@@ -169,8 +169,8 @@ def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
         return r.WRONG if clause.roles & (r.NOT | r.NOT_NEXT) else r.RIGHT
     if clause.roles & r.BUT and clause.roles & r.NOT:
         return r.BUT  # "B looks right but isn't"
-    unknown = [token for token in part if not token.roles and not token.is_mark]
-    is_other = clause.roles & r.BUT and clause.roles & r.BE and unknown == [part[-1]]
+    unknown = [token for token in part if not token.roles]
+    is_other = clause.roles & r.BUT and unknown == [part[-1]]
     is_denied = clause.roles & r.NOT_NEXT and not unknown
     return r.WRONG if is_denied or is_other else 0  # "but it isn't one", "but it is a wolf"
 
@@ -236,29 +236,26 @@ def _judge(
             is_other = (
                 (is_subject and _is_general(part, group)) or _is_loose(part, group) or _is_aside(part, group)
             )
-            if is_other if is_word else is_subject or not first.is_bracketed:
+            if is_other if is_word else not first.is_bracketed:
                 kind = "mentioned"
         if kind in ("asserted", "mentioned") and clause.roles & r.ALSO:
             kind = "also"
         span = (first.start, part[group.places[-1]].end)
         is_one = len(group.places) == 1
-        is_pair = not is_one and group.is_letter and len(group.letters) == 1
+        is_pair = not is_one and len(group.letters) == 1
         made = Statement(kind, group.letters, span, strength, group.is_letter, is_turn, is_change)
         found.append(replace(made, is_part=is_one and first.is_part, is_pair=is_pair))
-    subject = next((one for one in found if one.kind == "mentioned" and one.is_letter), None)
+    subject = next((one.letters for one in found if one.kind == "mentioned" and one.is_letter), None)
     if subject is not None:  # "option B shows a dog"
-        found = [_restate(one, subject) for one in found]
+        found = [
+            replace(one, kind="listed") if one.letters == subject and not one.is_letter else one
+            for one in found
+        ]
     if part[0].roles & r.OR and number:  # "B. Or C.", "B (or C)"
         said = ("asserted", "mentioned", "possible", "considered")
         found = [replace(one, kind="also") if one.kind in said else one for one in found]
     span = (part[0].start, part[-1].end)
     yield from _settle(found, span)
-
-
-def _restate(one: Statement, subject: Statement) -> Statement:
-    """Words that only say what the option beside them says are listed."""
-    is_same = one.kind == "asserted" and not one.is_letter and one.letters == subject.letters
-    return replace(one, kind="listed") if is_same and one.strength <= IMPLIED else one
 
 
 def _find_other_result(part: Sequence[Token]) -> tuple[int, int] | None:
@@ -339,12 +336,12 @@ def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bo
     between = part[last + 1 : place]
     letters = token.letters or ()
     linking = r.ARTICLE | r.OPTION | r.OR | r.AND
-    if len(between) > 8 or not all(other.is_mark or other.roles & linking for other in between):
+    if not all(other.is_mark or other.roles & linking for other in between):
         return False
     is_joint = any(other.roles & (r.OR | r.AND) or other.word in "/&+|" for other in between)
     has_comma = any(other.word in ",،、" for other in between)
     is_next = token.is_letter and letters != group.letters and has_comma
-    is_pair = token.is_letter != part[last].is_letter and not (is_joint or group.is_joined or is_next)
+    is_pair = token.is_letter != part[last].is_letter and not (is_joint or is_next)
     if is_pair and not group.letters:
         group.letters = letters  # "C) Aubrey", where there is no C
     elif is_pair:
@@ -364,7 +361,7 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
     by_place = {group.places[0]: group for group in groups}
     is_denied = is_wrong = is_except = False
     since: list[Group] = []  # what a verdict would be about
-    last_not, has_noun = -1, False
+    last_not = -1
     for place, token in enumerate(part):
         roles = token.roles
         if place in by_place:
@@ -391,9 +388,8 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
                 _deny_all(since)  # "A is too wide"
             else:
                 is_wrong = True
-        elif roles & r.BE and 0 <= last_not < place - 1 and has_noun and _is_in_phrase(part, last_not):
+        elif roles & r.BE and 0 <= last_not < place - 1 and _is_in_phrase(part, last_not):
             is_denied, last_not = False, -1  # "the functions with no zeros are B"
-        has_noun = has_noun or (last_not >= 0 and not token.is_mark and not roles)
     if last_not > groups[-1].places[-1] and since:
         _deny_all(since)
 
@@ -401,7 +397,7 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
 def _is_in_phrase(part: Sequence[Token], place: int) -> bool:
     """Whether a denial belongs to a noun: "functions with no zeros", "the cube that is not the same"."""
     before = part[place - 1] if place else None
-    if before is not None and before.roles & r.BE and place > 1:
+    if before is not None and before.roles & r.BE:
         before = part[place - 2]
     return before is not None and before.word in ("with", "that", "which", "who", "have", "has")
 
@@ -455,9 +451,10 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     if not first.keys and not first.word[0].isdecimal():
         return False
     lead = part[max(0, places[0] - MAX_LEAD) : places[0]]
-    at = next((at for at in reversed(range(len(lead))) if _is_number(lead[at])), -1)
-    is_after_number = at >= 0 and any(not _joins_numbers(token) for token in lead[at + 1 :])
-    if is_after_number:  # "from 12 to 30 it rose by 18": only what follows 30 belongs to 18
+    at = next((at for at in reversed(range(len(lead))) if lead[at].keys), -1)
+    if at >= 0 and any(
+        not (token.is_mark or token.word == "to") for token in lead[at + 1 :]
+    ):  # "from 12 to 30 it rose by 18": only what follows 30 belongs to 18
         lead = lead[at + 1 :]
     elif part[0].roles & r.BOUND:
         return True
@@ -465,20 +462,11 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     is_round = bool(first.keys) and first.keys[0].endswith("0")
     if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in lead[-3:]):
         return True
-    if lead and lead[-1].roles & r.LABEL and not lead[-1].roles & (r.BE | r.NO):
+    if lead and lead[-1].roles & r.LABEL:
         return lead[-1].word != "number"
     after = part[places[-1] + 1 : places[-1] + 3]
     is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)
     return is_bound or bool(after and after[0].word in ("ish", "o'clock", "o", "th", "rd", "st", "nd"))
-
-
-def _is_number(token: Token) -> bool:
-    return bool(token.keys) or token.word[0].isdecimal()
-
-
-def _joins_numbers(token: Token) -> bool:
-    """Whether a word stands between two numbers that belong together: "3 and 5", "12 to 30"."""
-    return token.is_mark or bool(token.roles & (r.AND | r.OR | r.BOUND)) or token.word == "to"
 
 
 def _is_one_of_several(part: Sequence[Token], group: Group) -> bool:
@@ -545,11 +533,11 @@ def _is_general(part: Sequence[Token], group: Group) -> bool:
     if not rest[0].roles and rest[0].word.endswith("s"):
         return True  # "The nucleus stores DNA."
     is_plural = first == 0 and part[first].word.endswith("s")
-    if is_plural and rest[0].roles & r.BE and len(rest) > 1:  # "Buses are large vehicles."
+    if is_plural and len(rest) > 1:  # "Buses are large vehicles."
         is_verb = rest[1].word.endswith(("ing", "ed", "en"))
         return not is_verb and (not rest[1].roles or bool(rest[1].roles & r.ADJECTIVE))
     is_usual = rest[0].word in ("has", "have", "would", "can", "may", "usually", "often")
-    return is_plural or (is_usual and first > 0 and part[first - 1].word in ("a", "an"))
+    return is_plural or (is_usual and first > 0)
 
 
 def _find_strength(
@@ -581,7 +569,7 @@ def _find_strength(
             return NAMED
         is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
         heading = heading if is_open else 0
-    if heading & r.ANSWER or (lead & r.ANSWER and clause.starts_sentence and not lead & ~_HEAD):
+    if heading & r.ANSWER:
         return HEADED
     if lead & r.ANSWER and lead & (r.BE | r.SO):
         return STATED
@@ -591,8 +579,7 @@ def _find_strength(
         return CONCLUDED if part[group.places[0]].keys else IMPLIED
     if heading or (lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION)):
         return STATED
-    is_closed = not part[-1].word[-1].isalpha()
-    if tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter or is_closed):
+    if tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter):
         return STATED
     if tail & r.CHOOSE and _is_chosen(part, group):
         return STATED
@@ -680,7 +667,6 @@ def _is_complement(part: Sequence[Token], group: Group) -> bool:
 
 _BESIDE = r.OPTION | r.ARTICLE | r.SMALL | r.BUT | r.SO | r.WAIT | r.THINK | r.BE | r.NEUTRAL | r.IT
 _BESIDE |= r.RIGHT | r.ONLY | r.WOULD
-_HEAD = r.ANSWER | r.ARTICLE | r.SMALL | r.FUNCTION | r.RIGHT | r.OPTION | r.SO | r.SAY | r.NEUTRAL | r.SELF
 
 
 def _is_heading(tokens: Sequence[Token], clause: Clause) -> bool:

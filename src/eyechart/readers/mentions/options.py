@@ -446,7 +446,7 @@ def _is_counted(tokens: Sequence[Token], last: int) -> bool:
     return after is not None and not after.is_mark and not after.roles & ~(r.PERSON | r.LABEL | r.ADJECTIVE)
 
 
-_LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION
+_LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION | r.NOT
 
 
 def _answers(tokens: Sequence[Token], place: int) -> bool:
