@@ -212,6 +212,7 @@ def skip_back(tokens: Sequence[Token], place: int, roles: int) -> int:
 class Clause(msgspec.Struct, gc=False):
     """A part of a sentence that is asserted, denied or supposed as one."""
 
+    words: Sequence[Token]
     start: int  # of its tokens
     end: int
     before: str  # the mark or word that divides it from the clause before
@@ -220,6 +221,9 @@ class Clause(msgspec.Struct, gc=False):
     ends_with: str = ""  # the mark that ends its sentence
     is_last: bool = False  # of its sentence
     carried: int = 0  # IF, REPORT, FIRST: what reaches it from other clauses of its sentence
+    previous: Clause | None = None
+    is_heading: bool = False  # it ends with a colon
+    is_last_line: bool = False  # of the reply, after a sentence or a heading
 
 
 _OPENS = r.BUT | r.BECAUSE | r.SO | r.THOUGH | r.IF | r.NOT_NEXT | r.WAIT | r.ELSE | r.WITHDRAW
@@ -233,11 +237,14 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
 
     def cut(place: int, mark: str, *, ends: bool, skip: int = 0) -> None:
         nonlocal start, before, starts
-        if any(not token.is_mark for token in tokens[start:place]):
+        words = tokens[start:place]
+        if any(not token.is_mark for token in words):
             roles = 0
-            for token in tokens[start:place]:
+            for token in words:
                 roles |= token.roles
-            clauses.append(Clause(start, place, before, starts, roles))
+            previous = clauses[-1] if clauses else None
+            clauses.append(Clause(words, start, place, before, starts, roles, previous=previous))
+            clauses[-1].is_heading = is_heading(tokens, place)
             starts = False
             before = mark
         elif mark:
@@ -260,6 +267,8 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
         elif token.roles & _OPENS and place > start and not token.roles & _HOLDS and token.letters is None:
             cut(place, "", ends=False)
     cut(len(tokens), "", ends=True)
+    if clauses and clauses[-1].before == "\n":
+        clauses[-1].is_last_line = _is_after_sentence(tokens, clauses[-1].start)
     _carry(tokens, clauses)
     return clauses
 
@@ -333,6 +342,23 @@ def _is_dash(tokens: Sequence[Token], place: int) -> bool:
     )
 
 
+def is_heading(tokens: Sequence[Token], end: int) -> bool:
+    """Whether a clause that ends here has a colon after it, so that it heads the next one."""
+    while end < len(tokens) and tokens[end].is_mark and tokens[end].word in "*_\n:→-\"'`)#":
+        if tokens[end].word in ":→" or (tokens[end].word == "-" and tokens[end - 1].word != "\n"):
+            return True
+        end += 1
+    return False
+
+
+def _is_after_sentence(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a sentence or a heading ends before a place."""
+    place -= 1
+    while place > 0 and tokens[place].word in "\n*_#`>-(":
+        place -= 1
+    return place >= 0 and tokens[place].word in ".!?:。！？"
+
+
 _INVERTED = ("were", "had", "should")
 _CARRIED = r.IF | r.ELSE | r.FIRST
 _TOLD = r.REPORT | r.SAY | r.ACCORDING | r.PERSON | r.SELF | r.CHOOSE | r.OPINION | r.THINK | r.ANSWER
@@ -349,7 +375,7 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         if clause.starts_sentence:
             carried = r.IF if is_supposed and clause.roles & r.THEN else 0
-            is_supposed = bool(tokens[clause.start].roles & r.IF)
+            is_supposed = bool(clause.words[0].roles & r.IF)
         if clause.roles & (r.BUT | r.WAIT) or (clause.before == ";" and not clause.roles & r.THEN):
             carried = 0
         if clause.roles & (r.SO | r.SELF):
@@ -357,9 +383,9 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
         if clause.roles & r.SO:
             carried &= ~r.FIRST
         carried |= clause.roles & _CARRIED
-        if n_conditions == 1 and _is_step(tokens[clause.start : clause.end]):
+        if n_conditions == 1 and _is_step(clause.words):
             carried &= ~r.IF
-        if clause.starts_sentence and tokens[clause.start].word in _INVERTED:
+        if clause.starts_sentence and clause.words[0].word in _INVERTED:
             carried |= r.IF  # "Were there rails, I'd say B."
         if clause.roles & _TOLD and _reports(tokens, clause):
             carried |= r.REPORT

@@ -174,7 +174,7 @@ def decide_tokens(
     """The option that a reply asserts, whose mentions are marked in its tokens."""
     mark_quoted(tokens)
     clauses = find_clauses(tokens)
-    statements = find_statements(tokens, clauses)
+    statements = find_statements(clauses)
     if is_cut_off(tokens, clauses):
         enough = {True: CONCLUDED, False: STATED}
         statements = [

@@ -36,7 +36,7 @@ def explain_choice(reply: str, choices: Mapping[str, str]) -> Iterator[str]:
         yield f"container  {place.kind}: {place.text(reply)!r}"
     yield f"mentions   {_count_mentions(tokens) or 'none'}"
     yield f"clauses    {' | '.join(_show_clause(reply, tokens, clause) for clause in clauses)}"
-    said = ", ".join(map(_show_statement, find_statements(tokens, clauses)))
+    said = ", ".join(map(_show_statement, find_statements(clauses)))
     yield f"stance     {said or 'nothing is said of an option'}"
     reading = read_choice(reply, choices)
     evidence = f": {reading.evidence(reply)!r}" if reading.span != (0, 0) else ""

@@ -67,30 +67,30 @@ class Group(msgspec.Struct, gc=False):
     is_bare: bool = False  # with nothing but an article
 
 
-def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[Statement]:
+def find_statements(clauses: Sequence[Clause]) -> list[Statement]:
     """What the clauses say of the options that they name, in order."""
-    items = _find_items(tokens, clauses)
+    items = _find_items(clauses)
     found: list[Statement] = []
     first = turn = n_sentences = 0  # statement of the sentence; how the sentence turns
     looked_at: tuple[str, ...] | None = None
     for number, clause in enumerate(clauses):
-        if clause.starts_sentence and not _is_tick(tokens, clause):
+        if clause.starts_sentence and not _is_tick(clause):
             first = len(found)
-        verdict = _find_verdict(tokens, clause) if len(found) > first else 0
+        verdict = _find_verdict(clause) if len(found) > first else 0
         if verdict:
             first = max(first, len(found) - MAX_JUDGED)
             found[first:] = [_pronounce(one, verdict) for one in found[first:]]
             if verdict != r.BUT:
                 continue
-        opening = _open_roles(tokens[clause.start : clause.end])
+        opening = _open_roles(clause.words)
         turn = opening if clause.starts_sentence else turn | opening
-        for one in _judge(tokens, clauses, number, opening, turn, is_item=number in items):
+        for one in _judge(clause, opening, turn, is_item=number in items):
             is_item = number in items and one.kind in _SAID and one.strength < STATED
             if one.is_letter and one.kind == "considered":
                 looked_at, n_sentences = one.letters, 0
             is_item = is_item or (one.letters == looked_at and not one.is_letter and one.strength <= IMPLIED)
             if (
-                tokens[clause.start].roles & r.BECAUSE
+                clause.words[0].roles & r.BECAUSE
                 and one.strength <= IMPLIED
                 and found
                 and found[-1].kind == "denied"
@@ -102,43 +102,41 @@ def find_statements(tokens: Sequence[Token], clauses: Sequence[Clause]) -> list[
     return found
 
 
-def _is_tick(tokens: Sequence[Token], clause: Clause) -> bool:
+def _is_tick(clause: Clause) -> bool:
     """Whether a clause is only a mark that approves or rejects: "B. dog: it barks. ✓"."""
-    return clause.end == clause.start + 1 and not tokens[clause.start].word[0].isalnum()
+    return len(clause.words) == 1 and not clause.words[0].word[0].isalnum()
 
 
 _SAID = frozenset(("asserted", "mentioned", "not-an-option", "several", "contradiction"))
 _TURNS = r.SO | r.BUT | r.WAIT
 
 
-def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset[int]:
+def _find_items(clauses: Sequence[Clause]) -> frozenset[int]:
     """The clauses of a list of options: "A. cat", "(B) dog", on lines of their own or in a row."""
     found: dict[int, str] = {}
     paired: dict[int, str] = {}
     for number, clause in enumerate(clauses):
-        place = clause.start
+        words, place = clause.words, 0
         while (
-            place < clause.end
-            and tokens[place].letters is None
-            and (tokens[place].is_mark or tokens[place].roles & r.OPTION or tokens[place].word.isdecimal())
+            place < len(words)
+            and words[place].letters is None
+            and (words[place].is_mark or words[place].roles & r.OPTION or words[place].word.isdecimal())
         ):
             place += 1
-        before = clauses[number - 1]
-        is_headed = number and before.roles & r.ANSWER
-        for at in range(place, clause.end - 1):
-            if tokens[at].is_letter and not is_headed and _is_pair(tokens, at, clause.end):
-                paired[number] = paired.get(number, "") + tokens[at].word
-        if place >= clause.end or not tokens[place].is_letter or is_headed:
-            continue
-        if clause.start and clause.before not in "\n;.":
+        if clause.previous is not None and clause.previous.roles & r.ANSWER:
+            continue  # it is headed
+        for at in range(place, len(words) - 1):
+            if words[at].is_letter and _is_pair(words, at):
+                paired[number] = paired.get(number, "") + words[at].word
+        if place == len(words) or not words[place].is_letter or (number and clause.before not in "\n;."):
             continue
         after = place + 1
-        while after < clause.end and tokens[after].is_mark:
+        while after < len(words) and words[after].is_mark:
             after += 1
-        if after >= clause.end or after > place + 1:
-            found[number] = tokens[place].word
+        if after == len(words) or after > place + 1:
+            found[number] = words[place].word
     letters = list(found.values())
-    is_numbered = bool(clauses) and tokens[clauses[0].start].word.isdecimal()
+    is_numbered = bool(clauses) and clauses[0].words[0].word.isdecimal()
     if len(letters) > 1 and 0 in found and ord(letters[1]) != ord(letters[0]) + 1 and not is_numbered:
         paired.pop(0, None)
         del found[0]  # the answer, before the others are gone through
@@ -146,17 +144,17 @@ def _find_items(tokens: Sequence[Token], clauses: Sequence[Clause]) -> frozenset
     return lines | (frozenset(paired) if len(set("".join(paired.values()))) > 2 else frozenset())
 
 
-def _is_pair(tokens: Sequence[Token], place: int, end: int) -> bool:
+def _is_pair(words: Sequence[Token], place: int) -> bool:
     """Whether a letter is followed by its own words: "B) dog"."""
     after = place + 1
-    while after < end and (tokens[after].is_mark or tokens[after].roles & r.ARTICLE):
+    while after < len(words) and (words[after].is_mark or words[after].roles & r.ARTICLE):
         after += 1
-    return after < end and not tokens[after].is_letter and tokens[after].letters == tokens[place].letters
+    return after < len(words) and not words[after].is_letter and words[after].letters == words[place].letters
 
 
-def _find_verdict(tokens: Sequence[Token], clause: Clause) -> int:
+def _find_verdict(clause: Clause) -> int:
     """Whether a clause that names no option says that what was named before is wrong, or right."""
-    part = tokens[clause.start : clause.end]
+    part = clause.words
     if len(part) == 1 and part[0].roles & (r.RIGHT | r.WRONG) and not part[0].word.isalpha():
         return r.WRONG if part[0].roles & r.WRONG else r.RIGHT
     if len(part) > 5 or any(token.letters is not None for token in part):
@@ -183,17 +181,8 @@ def _pronounce(statement: Statement, verdict: int) -> Statement:
     return replace(statement, kind="asserted", strength=STATED)
 
 
-def _judge(
-    tokens: Sequence[Token],
-    clauses: Sequence[Clause],
-    number: int,
-    opening: int,
-    turn: int,
-    *,
-    is_item: bool,
-) -> Iterator[Statement]:
-    clause = clauses[number]
-    part = tokens[clause.start : clause.end]
+def _judge(clause: Clause, opening: int, turn: int, *, is_item: bool) -> Iterator[Statement]:
+    part = clause.words
     groups = _find_groups(part)
     span = (part[0].start, part[-1].end)
     is_withdrawn = clause.roles & r.WITHDRAW and clause.ends_with not in QUESTIONS
@@ -211,22 +200,20 @@ def _judge(
             yield Statement("but", (), span)
         return
     _deny(part, groups)
-    near = clause.roles | (clauses[number - 1].roles if number else 0)
+    near = clause.roles | (clause.previous.roles if clause.previous else 0)
     is_sum = bool(near & r.TOTAL)  # "Total: 7"
-    is_last = groups[0].is_alone and _is_last_line(tokens, clauses, number, clause)
+    is_last = groups[0].is_alone and clause.is_last_line
     is_turn, is_change = is_sum or is_last or bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
     found: list[Statement] = []
     for group in groups:
         kind = _find_context(part, group, clause)
         strength = NAMED
         if kind == "asserted":
-            strength = _find_strength(tokens, clauses, number, part, group, is_item=is_item)
+            strength = _find_strength(clause, group, is_item=is_item)
         first = part[group.places[0]]
         is_word = not group.is_letter
         if kind != "asserted":
             pass
-        elif group.is_bare and not number and len(clauses) > 1 and tokens[clauses[1].start].word[:3] == "let":
-            kind = "considered"  # "Right, let's see."
         elif group.is_joined or (is_word and strength < STATED and _is_one_of_several(part, group)):
             kind = "several"
         elif not group.letters:
@@ -251,7 +238,7 @@ def _judge(
             replace(one, kind="listed") if one.letters == subject and not one.is_letter else one
             for one in found
         ]
-    if part[0].roles & r.OR and number:  # "B. Or C.", "B (or C)"
+    if part[0].roles & r.OR and clause.previous:  # "B. Or C.", "B (or C)"
         said = ("asserted", "mentioned", "possible", "considered")
         found = [replace(one, kind="also") if one.kind in said else one for one in found]
     span = (part[0].start, part[-1].end)
@@ -540,19 +527,11 @@ def _is_general(part: Sequence[Token], group: Group) -> bool:
     return is_plural or (is_usual and first > 0)
 
 
-def _find_strength(
-    tokens: Sequence[Token],
-    clauses: Sequence[Clause],
-    number: int,
-    part: Sequence[Token],
-    group: Group,
-    *,
-    is_item: bool,
-) -> int:
+def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
     """How strongly a mention is asserted, by the words before it and after it."""
     if group.is_left:
         return STATED
-    clause = clauses[number]
+    part = clause.words
     lead = tail = heading = 0
     begin = group.places[0]
     while begin and part[begin - 1].letters is None:
@@ -562,12 +541,12 @@ def _find_strength(
         if part[place].letters is not None:
             break
         tail |= _find_role_after(part, place)
-    before = clauses[number - 1] if number else None
-    if before is not None and group.places[0] <= 3 and not is_item and _is_heading(tokens, before):
+    before = clause.previous
+    if before is not None and before.is_heading and group.places[0] <= 3 and not is_item:
         heading = before.roles
         if heading & (r.LISTING | r.NOT | r.WRONG):
             return NAMED
-        is_open = tokens[before.end - 1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
+        is_open = before.words[-1].roles & r.BE or heading & (r.ANSWER | r.RIGHT)
         heading = heading if is_open else 0
     if heading & r.ANSWER:
         return HEADED
@@ -585,8 +564,7 @@ def _find_strength(
         return STATED
     if lead & (r.ANSWER | r.SO):
         return CONCLUDED
-    is_short = before is not None and before.end - before.start < 4
-    if is_short and not clause.starts_sentence and clauses[number - 1].roles & r.SO:
+    if before is not None and len(before.words) < 4 and not clause.starts_sentence and before.roles & r.SO:
         return CONCLUDED
     has_it_is = group.is_letter and _has_it_is(part[begin : group.places[0]])
     if lead & (r.THINK | r.ONLY) or tail & r.BE_LAST or has_it_is:
@@ -596,13 +574,13 @@ def _find_strength(
     if not part[group.places[0]].is_letter and _is_complement(part, group):
         return IMPLIED
     if group.is_letter and group.is_alone:
-        if _is_last_line(tokens, clauses, number, clause) and not is_item:
+        if clause.is_last_line and not is_item:
             return STATED
-        return IMPLIED if number else CONCLUDED
+        return IMPLIED if before else CONCLUDED
     if group.is_bare or _follows_article(part, group):
         return IMPLIED
     is_pair = len(group.places) > 1 and len(group.letters) == 1
-    is_first = group.is_letter and number == 0 and group.places[0] <= 3 and not lead
+    is_first = group.is_letter and not before and group.places[0] <= 3 and not lead
     return CONCLUDED if is_first and (is_pair or not _is_subject(part, group)) else NAMED
 
 
@@ -620,16 +598,6 @@ def _is_chosen(part: Sequence[Token], group: Group) -> bool:
     rest = part[group.places[-1] + 1 : group.places[-1] + 1 + MAX_LEAD]
     words = [token for token in rest if not token.is_mark]
     return bool(words) and bool(words[-1].roles & r.CHOOSE) and group.is_letter
-
-
-def _is_last_line(tokens: Sequence[Token], clauses: Sequence[Clause], number: int, clause: Clause) -> bool:
-    """Whether a clause is the last line, after a sentence or a heading."""
-    if number != len(clauses) - 1 or clause.before != "\n" or clause.start < 2:
-        return False
-    place = clause.start - 1
-    while place and tokens[place].word in "\n*_#`>-(":
-        place -= 1
-    return tokens[place].word in ".!?:。！？"
 
 
 def _has_it_is(lead: Sequence[Token]) -> bool:
@@ -667,13 +635,3 @@ def _is_complement(part: Sequence[Token], group: Group) -> bool:
 
 _BESIDE = r.OPTION | r.ARTICLE | r.SMALL | r.BUT | r.SO | r.WAIT | r.THINK | r.BE | r.NEUTRAL | r.IT
 _BESIDE |= r.RIGHT | r.ONLY | r.WOULD
-
-
-def _is_heading(tokens: Sequence[Token], clause: Clause) -> bool:
-    """Whether a clause ends with a colon, so that it heads the next one."""
-    end = clause.end
-    while end < len(tokens) and tokens[end].is_mark and tokens[end].word in "*_\n:→-\"'`)#":
-        if tokens[end].word in ":→" or (tokens[end].word == "-" and tokens[end - 1].word != "\n"):
-            return True
-        end += 1
-    return False
