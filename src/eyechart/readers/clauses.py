@@ -345,7 +345,7 @@ def _is_dash(tokens: Sequence[Token], place: int) -> bool:
 def is_heading(tokens: Sequence[Token], end: int) -> bool:
     """Whether a clause that ends here has a colon after it, so that it heads the next one."""
     while end < len(tokens) and tokens[end].is_mark and tokens[end].word in "*_\n:→-\"'`)#":
-        if tokens[end].word in ":→" or (tokens[end].word == "-" and tokens[end - 1].word != "\n"):
+        if tokens[end].word in ":→":
             return True
         end += 1
     return False

@@ -555,7 +555,7 @@ def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
     if lead & r.CHOOSE and (group.is_letter or lead & (r.SELF | r.ANSWER)):
         return STATED
     if lead & r.CHOOSE:
-        return CONCLUDED if part[group.places[0]].keys else IMPLIED
+        return CONCLUDED
     if heading or (lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION)):
         return STATED
     if tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter):
@@ -569,15 +569,15 @@ def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
     has_it_is = group.is_letter and _has_it_is(part[begin : group.places[0]])
     if lead & (r.THINK | r.ONLY) or tail & r.BE_LAST or has_it_is:
         return IMPLIED
-    if part[group.places[0]].keys and _is_result(part, group):
+    if _is_result(part, group):
         return CONCLUDED
-    if not part[group.places[0]].is_letter and _is_complement(part, group):
+    if not part[group.places[0]].is_letter and _follows(part, group, r.BE):
         return IMPLIED
     if group.is_letter and group.is_alone:
-        if clause.is_last_line and not is_item:
+        if clause.is_last_line:
             return STATED
         return IMPLIED if before else CONCLUDED
-    if group.is_bare or _follows_article(part, group):
+    if group.is_bare or _follows(part, group, r.PRESENT):
         return IMPLIED
     is_pair = len(group.places) > 1 and len(group.letters) == 1
     is_first = group.is_letter and not before and group.places[0] <= 3 and not lead
@@ -588,8 +588,7 @@ def _find_role_after(part: Sequence[Token], place: int) -> int:
     """What a word after an answer does; "right" may be a side ("on the right"), "answer" a verb."""
     word, previous = part[place], part[place - 1]
     if word.word == "right" and previous.roles & r.ARTICLE:
-        is_side = place + 1 == len(part) or not part[place + 1].roles & (r.ANSWER | r.OPTION | r.CHOOSE)
-        return word.roles & ~r.RIGHT if is_side else word.roles
+        return word.roles & ~r.RIGHT
     return word.roles & ~r.ANSWER if previous.word in ("you", "i", "to") else word.roles
 
 
@@ -609,28 +608,15 @@ def _has_it_is(lead: Sequence[Token]) -> bool:
 def _is_result(part: Sequence[Token], group: Group) -> bool:
     """Whether a number is what an expression comes to: the 14 of "20 - 6 = 14"."""
     first = group.places[0]
-    if not first or part[first - 1].word != "=":
-        return False
-    before = part[max(0, first - MAX_LEAD) : first - 1]
-    return any(token.word in OPERATORS for token in before)
+    before = part[max(0, first - MAX_LEAD) : first]
+    is_equal = bool(before) and before[-1].word == "=" and bool(part[first].keys)
+    return is_equal and any(token.word in OPERATORS for token in before)
 
 
-def _follows_article(part: Sequence[Token], group: Group) -> bool:
-    """Whether a verb of seeing leads to a mention at once: "it shows a dog", not "shows a man with a dog"."""
-    place = skip_back(part, group.places[0] - 1, r.ARTICLE | r.ADJECTIVE | r.SMALL)
-    return place >= 0 and bool(part[place].roles & r.PRESENT)
-
-
-def _is_complement(part: Sequence[Token], group: Group) -> bool:
-    """Whether a form of "to be" leads to a mention: "the size is 55", "the point appears to be D"."""
-    place = group.places[0] - 1
-    while (
-        place >= 0
-        and (part[place].is_mark or part[place].roles & (r.ARTICLE | r.SMALL | r.ADJECTIVE))
-        and not part[place].roles & r.BE
-    ):
-        place -= 1
-    return place >= 0 and bool(part[place].roles & r.BE)
+def _follows(part: Sequence[Token], group: Group, role: int) -> bool:
+    """Whether a verb leads to a mention at once: "the size is 55", not "shows a man with a dog"."""
+    place = skip_back(part, group.places[0] - 1, (r.ARTICLE | r.ADJECTIVE | r.SMALL) & ~role)
+    return place >= 0 and bool(part[place].roles & role)
 
 
 _BESIDE = r.OPTION | r.ARTICLE | r.SMALL | r.BUT | r.SO | r.WAIT | r.THINK | r.BE | r.NEUTRAL | r.IT
