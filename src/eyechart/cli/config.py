@@ -161,7 +161,7 @@ def _named_errors(path: str, hint: str) -> Iterator[None]:
 
 
 def _read(loaded: LoadedConfig) -> Config:
-    path, content = loaded.path, loaded.content
+    path, content = loaded.path, loaded.content  # errors below get the path from `_named_errors`
     if not isinstance(content, Mapping):
         raise UsageError(f"{path} is not a mapping of names to values")
     if isinstance(command := content.get("command"), str):  # as `eyechart vlmeval` records it
@@ -173,48 +173,37 @@ def _read(loaded: LoadedConfig) -> Config:
     for written, value in content.items():
         name = str(written).replace("-", "_")
         if (key := keys.get(name)) is not None:
-            value = not _truth(value, name, path) if key.is_inverted else value
+            value = not _truth(value, name) if key.is_inverted else value
             name = key.option
         if name in options:
-            raise UsageError(
-                f"{path}: {name} is given twice, once as {written}", hint="leave one of them out"
-            )
+            raise UsageError(f"{name} is given twice, once as {written}", hint="leave one of them out")
         options[name] = value
     switches = list_options(Switches)
     varied = options.pop("sweep", {})
     if not isinstance(varied, Mapping):
-        raise UsageError(f"{path}: sweep must be a mapping of options to lists of values")
+        raise UsageError("sweep must be a mapping of options to lists of values")
     refuse_unknown(set(options), {*list_options(Options), *_SOURCES, *_MODELS, *switches}, who=path)
-    said = {name: _truth(options.pop(name), name, path) for name in switches if name in options}
+    said = {name: _truth(options.pop(name), name) for name in switches if name in options}
     sources = _listed(options, _SOURCES, path)
     if not all(isinstance(source, str) for source in sources):
-        raise UsageError(f"{path}: {_SOURCES[0]} must be text or a list of texts")
+        raise UsageError(f"{_SOURCES[0]} must be text or a list of texts")
     models = _listed(options, _MODELS, path) if options.keys() & set(_MODELS) else []
+    if not all(isinstance(one, str | Mapping) for one in models):
+        raise UsageError(f"{_MODELS[0]} must be text, a mapping with a name, or a list of these")
     _refuse_keys({**options, "models": models}, path)
     return Config(
         sources=tuple(sources),
-        models=tuple(_model(one, path) for one in models),
+        models=tuple(map(read_model, models)),
         options=options,
         switches=said,
         sweep=varied,
     )
 
 
-def _truth(value: Any, name: str, path: str) -> bool:
+def _truth(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{path}: {name} is {value!r}, but must be true or false")
+        raise UsageError(f"{name} is {value!r}, but must be true or false")
     return value
-
-
-def _model(given: Any, path: str) -> ModelChoice:
-    if not isinstance(given, str | Mapping):
-        raise UsageError(
-            f"{path}: {_MODELS[0]} must be text, a mapping with a name, or a list of these",
-        )
-    try:
-        return read_model(given)
-    except UsageError as err:
-        raise UsageError(f"{path}: {err.message}", hint=err.hint) from err
 
 
 def _refuse_keys(options: Mapping[str, Any], path: str) -> None:
@@ -237,5 +226,5 @@ def _listed(options: dict[str, Any], known: tuple[str, ...], path: str) -> list[
         raise UsageError(f"{path} must hold exactly one of: {', '.join(known)}")
     values = found[0] if isinstance(found[0], list) else [found[0]]
     if not values:
-        raise UsageError(f"{path}: {known[0]} is empty")
+        raise UsageError(f"{known[0]} is empty")
     return values
