@@ -161,11 +161,14 @@ class BatchApi(ABC):
     @contextlib.asynccontextmanager
     async def _send(self, method: str, path: str, **body: Any) -> AsyncIterator[aiohttp.ClientResponse]:
         endpoint = self.endpoint
+        headers = dict(endpoint.headers)
+        if "form" in body:  # it has its own type
+            del headers["Content-Type"]
         try:
             async with self._connect().request(
                 method,
                 endpoint.base_url + path,
-                headers=endpoint.list_headers(is_form="form" in body),
+                headers=headers,
                 proxy=endpoint.proxy,
                 allow_redirects=False,
                 data=body.get("form") or body.get("data"),
@@ -173,8 +176,8 @@ class BatchApi(ABC):
             ) as response:
                 if response.status != 200:
                     content = await self._read_explanation(response)
-                    headers = {name.lower(): value for name, value in response.headers.items()}
-                    raise endpoint.explain_error(Response(response.status, headers, content))
+                    answered = {name.lower(): value for name, value in response.headers.items()}
+                    raise endpoint.build_error(Response(response.status, answered, content))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as err:
             why = strip_password(" ".join(str(err).split())) or type(err).__name__
@@ -382,11 +385,11 @@ class _AnthropicCounts(msgspec.Struct):
 
     @property
     def total(self) -> int:
-        return self.processing + self.n_done
+        return sum(msgspec.structs.astuple(self))
 
     @property
     def n_done(self) -> int:
-        return self.succeeded + self.errored + self.canceled + self.expired
+        return self.total - self.processing
 
 
 class _AnthropicBatch(msgspec.Struct):

@@ -296,13 +296,13 @@ class ChatEndpoint(ABC):
         self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
         self.streams = self._choose_streaming(settings)
         self._url = self.build_url()
-        self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
-        self._headers |= self.build_headers(api_key)
-        check_headers(self._headers)  # refuse a key that cannot be sent before anything starts
+        self.headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
+        self.headers |= self.build_headers(api_key)
+        check_headers(self.headers)  # refuse a key that cannot be sent before anything starts
         is_key = api_key is not None and len(api_key) >= SHORTEST
         self._key_forms = list_written_forms(api_key or "") if is_key else ()
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
-        self._proxy = find_proxy(self.base_url)
+        self.proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None
         self._served: list[str] = []  # the names of its models, asked for where ours is unknown
         self._last_server_error = ""  # explains why a server can no longer be reached
@@ -378,9 +378,8 @@ class ChatEndpoint(ABC):
             raise ModelError(f"no response from {self.base_url}: {_reason(err)}", is_retryable=True) from err
         latency_s = time.perf_counter() - start
         if response.status != OK:
-            if response.status == 404 or self.is_unknown_model(
-                response.status, self._explain(response.content)
-            ):
+            said = self._explain(response.content)
+            if response.status == 404 or self.is_unknown_model(response.status, said):
                 self._served = await self._list_served()
             return [self._read_refusal(response, latency_s)]
         if answer is not None and not response.content.lstrip().startswith(b"{"):
@@ -437,33 +436,19 @@ class ChatEndpoint(ABC):
             self._http = None
 
     def _connect(self) -> Http | ProxiedHttp:
-        if self._proxy is None:
-            return Http(self._url, self._headers)
+        if self.proxy is None:
+            return Http(self._url, self.headers)
         from eyechart.models.proxy import ProxiedHttp
 
-        return ProxiedHttp(self._url, self._headers, self._proxy)
-
-    # -- for batches, whose requests go to other paths of the same API
-
-    @property
-    def proxy(self) -> str | None:
-        return self._proxy
-
-    def list_headers(self, *, is_form: bool = False) -> dict[str, str]:
-        """The headers of a request, the key among them; a form has its own type."""
-        return {name: value for name, value in self._headers.items() if not is_form or name != "Content-Type"}
-
-    def read_response(self, response: Response) -> Reply:
-        """The reply in a response that came another way; raises what the response itself would have."""
-        if response.status != 200:
-            return self._read_refusal(response, 0.0)
-        return self._read(response.content, 0.0)[0]
-
-    def explain_error(self, response: Response) -> ModelError:
-        """The error that a response with another status than 200 means."""
-        return self._build_error(response, self._explain(response.content))
+        return ProxiedHttp(self._url, self.headers, self.proxy)
 
     # -- responses
+
+    def read_response(self, response: Response) -> Reply:
+        """The reply in a response that came in a batch; raises what the response itself would have."""
+        if response.status != OK:
+            return self._read_refusal(response, 0.0)
+        return self._read(response.content, 0.0)[0]
 
     def _read(self, content: bytes, latency_s: float) -> list[Reply]:
         try:
@@ -549,15 +534,16 @@ class ChatEndpoint(ABC):
         said = self._explain(response.content)
         if self.is_withheld(response.status, said):
             return self._withhold(said, latency_s)
-        raise self._build_error(response, said)
+        raise self.build_error(response)
 
     @staticmethod
     def _withhold(said: str, latency_s: float) -> Reply:
         evidence = {"withheld": _shorten(said)}
         return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
 
-    def _build_error(self, response: Response, said: str) -> ModelError:
-        status = response.status
+    def build_error(self, response: Response) -> ModelError:
+        """The error that a response with another status than 200 means."""
+        status, said = response.status, self._explain(response.content)
         is_wrong_key = self.is_wrong_key(status, said)
         is_out_of_credit = self.out_of_credit.search(said) is not None
         is_unknown = self.is_unknown_model(status, said)
@@ -600,7 +586,7 @@ class ChatEndpoint(ABC):
         found: list[str] = []
         with contextlib.suppress(aiohttp.ClientError, OSError, ValueError):
             async with (
-                aiohttp.ClientSession(headers=self.list_headers()) as session,
+                aiohttp.ClientSession(headers=self.headers) as session,
                 session.get(
                     f"{self.base_url}/models",
                     proxy=self.proxy,

@@ -159,8 +159,7 @@ class OpenAIResponses(ChatEndpoint):
     def _read_failure(self, error: _Error, latency_s: float) -> Reply:
         why = f"{error.code}: {error.message}"
         if _FLAGGED.search(error.code):
-            evidence = {"withheld": why}
-            return Reply(text="", finish_reason="content_filter", latency_s=latency_s, evidence=evidence)
+            return self._withhold(why, latency_s)
         err = self.no_reply(f"with the error {why}")
         err.is_retryable = error.code in _PASSING
         raise err

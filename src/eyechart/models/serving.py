@@ -220,7 +220,7 @@ class Served(OpenAI):
         return self.model in list_served(self.usual_port)
 
     def _move_to(self, url: str) -> None:
-        self.base_url, self._proxy = url, None
+        self.base_url, self.proxy = url, None
         self._url = self.build_url()
 
     def _build_all(self, program: Sequence[str], port: int) -> list[str]:
