@@ -227,52 +227,46 @@ def prefer_local_copies() -> Iterator[None]:
     """
     finder = _DatasetsFinder()
     sys.meta_path.insert(0, finder)
-    library = sys.modules.get("datasets")
+    library: Any = sys.modules.get("datasets")
     if library is not None:
-        finder.change(library)
+        _prefer_copies(library)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        finder.put_back()
+        library = sys.modules.get("datasets")
+        if original := _REPLACED.pop(getattr(library, "load_dataset", None), None):
+            library.load_dataset = original
+
+
+_REPLACED: dict[Any, Callable[..., Any]] = {}  # by the function in its place
 
 
 class _DatasetsFinder(MetaPathFinder):
     """Changes the library `datasets` when it is imported."""
 
-    def __init__(self) -> None:
-        self._changed: tuple[ModuleType, Callable[..., Any]] | None = None
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The library's own spec, whose loader then calls `change`."""
+        """The library's own spec, whose loader then also replaces its function."""
         spec = PathFinder.find_spec(fullname) if fullname == "datasets" else None
         if spec is not None and spec.loader is not None:
             loader, execute = spec.loader, spec.loader.exec_module
 
             def executed(module: ModuleType) -> None:
                 execute(module)
-                self.change(module)
+                _prefer_copies(module)
 
             loader.exec_module = executed  # type: ignore[method-assign]
         return spec
 
-    def change(self, library: ModuleType) -> None:
-        """Replace the library's function."""
-        load = getattr(library, "load_dataset", None)
-        if callable(load):
-            self._changed = library, load
-            library.load_dataset = _preferring_copies(library, load)  # type: ignore[attr-defined]
 
-    def put_back(self) -> None:
-        """Undo it."""
-        if self._changed is not None:
-            library, load = self._changed
-            library.load_dataset = load  # type: ignore[attr-defined]
+def _prefer_copies(library: Any) -> None:
+    """Replace the library's function."""
+    load = getattr(library, "load_dataset", None)
+    if not callable(load):
+        return
 
-
-def _preferring_copies(library: ModuleType, load: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(load)
     def load_dataset(path: str, *args: Any, **options: Any) -> Any:
         copy = None if options.get("revision") else find_local_copy(str(path))
@@ -296,7 +290,8 @@ def _preferring_copies(library: ModuleType, load: Callable[..., Any]) -> Callabl
             return load(_READERS[own.suffix], data_files={str(split): str(own)}, split=split)
         return load(str(copy), *args, **options)
 
-    return load_dataset
+    _REPLACED[load_dataset] = load
+    library.load_dataset = load_dataset
 
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")

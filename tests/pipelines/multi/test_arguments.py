@@ -84,6 +84,7 @@ def test_whatever_args_json_holds_is_read_or_refused(content: dict[str, Any]) ->
         ({"input_type": 7}, "must be 0, 1 or 2"),
         ({"num_workers": 0}, "at least 1"),
         ({"save_every": 0}, "-1 (no checkpoints)"),
+        ({"num_workers": "\ud800"}, "wrong argument"),
         ({"save_every": -2}, "-1 (no checkpoints)"),
         ({"output_name": "a/b"}, "not a folder name"),
         ({"exp_name": ".."}, "not a folder name"),

@@ -637,7 +637,7 @@ def test_a_subset_combines_with_types_and_what_is_left_out_is_told(place: Path, 
         "--debug",
     )
     assert "2 of 6 questions selected; left out: 4 by subset\n" in done.err
-    assert "1 unknown id, e.g. gone_1_0; ignored" in done.err
+    assert "hard_list.json: 1 unknown id, not in problem.json: gone_1_0; ignored, as published" in done.err
 
 
 @pytest.mark.slow

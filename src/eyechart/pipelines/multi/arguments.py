@@ -227,7 +227,7 @@ class MultiArguments(MultiSettings):
         }
         try:
             arguments = msgspec.convert(said, cls)
-        except msgspec.ValidationError as err:
+        except ValueError as err:  # of msgspec, or of a text with half a character
             raise UsageError(f"{where}: wrong argument: {err}") from err
         arguments._check()
         return arguments

@@ -97,6 +97,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _execute(args: argparse.Namespace) -> int:
+    from eyechart.data.wrappers import get_remarks
     from eyechart.pipelines.multi.inference import prepare_inference
 
     said = read_given_options(MultiArguments, args)
@@ -108,9 +109,10 @@ def _execute(args: argparse.Namespace) -> int:
         for text in inference.notes:
             note(text)
     if inference.arguments.debug:
-        for text in inference.remarks():
+        for text in get_remarks(inference.benchmark.source) or ():
             note(text)
-        n, images = inference.count()
+        n_images = [len(sample.images) for sample in inference.benchmark.source]
+        n, images = len(n_images), sum(n_images)
         many = f"{n} question{'s' * (n != 1)} with {images} image{'s' * (images != 1)}"
         text = f"{many} to send; nothing was asked"
         return _print({"n": n, "images": images}, text, as_json=args.json)

@@ -16,7 +16,6 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.wrappers import get_remarks
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (
@@ -181,14 +180,6 @@ class Inference:
     options: Options
     folder: Path
     notes: tuple[str, ...]
-
-    def count(self) -> tuple[int, int]:
-        """The numbers of questions and images."""
-        n_images = [len(sample.images) for sample in self.benchmark.source]
-        return len(n_images), sum(n_images)
-
-    def remarks(self) -> tuple[str, ...]:
-        return get_remarks(self.benchmark.source) or ()
 
     def has_answers(self) -> bool:
         return count_answers(self.folder / OURS) > 0

@@ -10,6 +10,7 @@ without answers is asked and not scored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -81,15 +82,12 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
                 raise DataError(f"{name} needs a file", hint=_WHICH)
             if file:
                 return open_mmbench(file, cells)
-            problems = []
             for one in (published, *others):
-                try:
+                with suppress(UnknownFile):
                     return open_mmbench(one, cells)
-                except UnknownFile as err:
-                    problems.append(err)
             hint = f"eyechart data get {name} says how to get it; --set file=FILE gives another file"
             what = f"{published}.tsv is not in $LMUData, ~/LMUData or the current folder"
-            raise DataError(f"{name}: {what}", hint=hint) from problems[0]
+            raise DataError(f"{name}: {what}", hint=hint)
 
         return Benchmark(
             name=name,
