@@ -78,7 +78,7 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
         values = {column: value for column in columns if (value := read_column(sample, column)) is not None}
         others.append(keep([*circle, *(_hash("column", column, value) for column, value in values.items())]))
     images = [one + other for one, other in zip(_drop_common(sent), _drop_common(places), strict=True)]
-    roots = _join(images, others)
+    roots = join_groups(images, others)
     if any(pools):
         [(root, n)] = Counter(roots).most_common(1)
         if n >= _LONG_CHAIN and 2 * n > len(roots):
@@ -88,7 +88,7 @@ def find_clusters(samples: Iterable[Belonging], rules: Sequence[str]) -> dict[in
             for number, keys in enumerate(images):
                 if pools[number] and roots[number] == root and keys:
                     images[number] = (max(keys, key=lambda key: (n_samples[key], key)),)
-            roots = _join(images, others)
+            roots = join_groups(images, others)
     shared = {root for number, root in enumerate(roots) if root != number}
     return {positions[number]: ids[root] for number, root in enumerate(roots) if root in shared}
 
@@ -102,8 +102,8 @@ def _drop_common(keys: Sequence[Keys]) -> list[Keys]:
     return [tuple(key for key in own if key not in common) for own in keys] if common else list(keys)
 
 
-def _join(*keys: Sequence[Keys]) -> list[int]:
-    """The first sample of each sample's component, by union-find over what samples share."""
+def join_groups(*keys: Sequence[Keys]) -> list[int]:
+    """The first sample of each one's component, by union-find over the keys that they share."""
     parents = array("q", range(len(keys[0])))
     holders: dict[str, int] = {}  # the first sample that has a key
 

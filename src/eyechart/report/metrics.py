@@ -20,6 +20,7 @@ from typing import Any
 
 from eyechart.files import to_json_value
 from eyechart.registry import aggregates
+from eyechart.report.clusters import join_groups
 from eyechart.report.counting import compute_credit
 from eyechart.stats.intervals import compute_wilson
 from eyechart.types import Aggregate, CannotAggregate, MetricTable, Result, ScoredRow
@@ -114,18 +115,14 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
     by = {group: values for group, values in table.items() if group != ALL}
     by_ci95 = {
         group: {
-            name: limits.widen(ends, group, name, _count_units(values, len(clusters)))
+            # a group has one cluster per row at most
+            name: limits.widen(ends, group, name, min(len(clusters), int(values.get("n") or len(clusters))))
             for name, ends in drawn.get(group, {}).items()
         }
         for group, values in by.items()
         if aggregate.has_group_intervals
     }
     return Metrics(**named, overall=overall, by=by, by_ci95=by_ci95, method=method)
-
-
-def _count_units(values: Mapping[str, float | None], n_clusters: int) -> int:
-    """How many clusters a group can have: one per row at most."""
-    return min(n_clusters, int(values.get("n") or n_clusters))
 
 
 class _Limits:
@@ -183,25 +180,12 @@ _Counted = tuple[tuple[tuple[Hashable, float], ...], ...]  # per trial: the sums
 
 def _count_clusters(aggregate: Aggregate, trials: Sequence[Sequence[ScoredRow]]) -> list[_Counted]:
     """The counts of every cluster and trial. Clusters that share a unit of rows are one."""
-    parents: dict[Hashable, Hashable] = {}
-
-    def find(name: Hashable) -> Hashable:
-        while (parent := parents.setdefault(name, name)) != name:
-            parents[name] = parents[parent]
-            name = parent
-        return name
-
-    units: list[tuple[int, Hashable, Mapping[Hashable, float]]] = []
-    for trial, rows in enumerate(trials):
-        for unit in aggregate.split(rows):
-            names = [row.cluster or f"row {row.id}" for row in unit]
-            for other in names[1:]:
-                parents[find(other)] = find(names[0])
-            units.append((trial, names[0], aggregate.count(unit)))
-    sums: dict[Hashable, list[dict[Hashable, float]]] = {}
-    for trial, cluster, counts in units:
-        mine = sums.setdefault(find(cluster), [{} for _ in trials])[trial]
-        for key, n in counts.items():
+    units = [(trial, unit) for trial, rows in enumerate(trials) for unit in aggregate.split(rows)]
+    clusters = join_groups([tuple(row.cluster or f"row {row.id}" for row in unit) for _, unit in units])
+    sums: dict[int, list[dict[Hashable, float]]] = {}
+    for (trial, unit), cluster in zip(units, clusters, strict=True):
+        mine = sums.setdefault(cluster, [{} for _ in trials])[trial]
+        for key, n in aggregate.count(unit).items():
             mine[key] = mine.get(key, 0) + n
     return [tuple(tuple(counts.items()) for counts in trial) for trial in sums.values()]
 

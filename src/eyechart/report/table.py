@@ -7,6 +7,7 @@ below the table; names are wrapped last.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -156,7 +157,7 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
             parts.append(Text(""))
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
-        names = _name_rows(runs)
+        names = label_models([run.model for run in runs], [run.run for run in runs])
         parts.append(_draw_rows(_run_rows(runs, names), "model", hidden=hidden))
         lines = [f"{name}: {line}" for name, run in zip(names, runs, strict=True) for line in run.remarks]
         parts += [Text(to_one_line(line)) for line in lines]
@@ -188,13 +189,16 @@ def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -
     return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
-def _name_rows(runs: Sequence[Summary]) -> list[str]:
-    """The model of each run; two runs of one model differ in their settings, and so in their folders."""
-    models = [run.model for run in runs]
-    folders = [run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] for run in runs]
+def label_models(models: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """The model of each run, with the end of its folder's name where a model occurs twice.
+
+    >>> label_models(["m", "m", "n"], ["runs/q/m-12ab", "runs/q/m-34cd", "runs/q/n-56ef"])
+    ['m (12ab)', 'm (34cd)', 'n']
+    """
+    ends = [re.split(r"[-/\\]", folder.rstrip("/"))[-1] for folder in folders]
     return [
-        f"{model} ({folder})" if folder and models.count(model) > 1 else model
-        for model, folder in zip(models, folders, strict=True)
+        f"{model} ({end})" if end and models.count(model) > 1 else model
+        for model, end in zip(models, ends, strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ from eyechart.errors import UsageError, join_names, shorten
 from eyechart.option import list_options
 from eyechart.report.conditions import hide_folders, list_options_apart, tell_judges
 from eyechart.report.counting import is_voted
+from eyechart.report.table import label_models
 from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.results import Run
 
@@ -25,10 +26,7 @@ _CONTEXT = 30  # characters around the first difference of two prompts
 def label_runs(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: its model, with the end of its folder's name where models occur twice."""
     models = [hide_folders(str(run.manifest.get("model", ""))) for run in runs]
-    labels = [
-        model if models.count(model) == 1 else f"{model} ({run.folder.name.rpartition('-')[2]})"
-        for model, run in zip(models, runs, strict=True)
-    ]
+    labels = label_models(models, [run.folder.name for run in runs])
     return labels if len(set(labels)) == len(runs) else [str(run.folder) for run in runs]
 
 

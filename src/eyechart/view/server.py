@@ -176,14 +176,8 @@ def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = 
     """The ASGI application over the runs below a folder; `writes`: runs can be deleted."""
     answers = _Answers(Library(root), secrets.token_urlsafe() if writes else "")
     routes = [
-        Route("/", answers.index),
-        Route("/run/{name:path}", answers.run),
-        Route("/sample/{name:path}", answers.sample),
+        *(_make_route(path, render) for path, render in _list_pages(answers.pages).items()),
         Route("/image/{name:path}", answers.image),
-        Route("/compare", answers.compare),
-        Route("/compare/sample", answers.pair),
-        Route("/judge/{name:path}", answers.judge),
-        Route("/audit/{name:path}", answers.audit),
         Route("/download/{file}/{name:path}", answers.download),
         Route("/report", answers.report),
         Route("/delete/{name:path}", answers.delete, methods=["POST"]),
@@ -198,41 +192,39 @@ def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = 
     return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed, writes=writes)
 
 
+def _list_pages(pages: Pages) -> dict[str, Callable[[str, Any], str]]:
+    """The pages by their address: made of the name in it, and of the query."""
+    return {
+        "/": lambda _, query: pages.render_index(clean_query(query.get("q", ""))),
+        "/run/{name:path}": lambda name, query: pages.render_run(name, Choice.read(query)),
+        "/sample/{name:path}": lambda name, query: pages.render_sample(
+            name, query.get("id", ""), _read_trial(query), Choice.read(query)
+        ),
+        "/compare": lambda _, query: pages.render_comparison(
+            _read_runs(query), query.get("show", ""), read_number(query.get("page"), 1)
+        ),
+        "/compare/sample": lambda _, query: pages.render_pair(
+            _read_runs(query), query.get("id", ""), query.get("show", "flips")
+        ),
+        "/judge/{name:path}": lambda name, _: pages.render_judge(name),
+        "/audit/{name:path}": lambda name, _: pages.render_audit(name),
+    }
+
+
+def _make_route(path: str, render: Callable[[str, Any], str]) -> Route:
+    def answer(request: Any) -> Response:
+        return _show(render(request.path_params.get("name", ""), request.query_params))
+
+    return Route(path, answer)
+
+
 class _Answers:
-    """One method per route. Those that read files are plain functions, which run in threads."""
+    """What is no page: one method per route. Plain functions, which read files, run in threads."""
 
     def __init__(self, library: Library, token: str = "") -> None:
         self.library = library
         self.pages = Pages(library, token)
         self.pages.load_templates()
-
-    def index(self, request: Any) -> Response:
-        return _show(self.pages.render_index(clean_query(request.query_params.get("q", ""))))
-
-    def run(self, request: Any) -> Response:
-        return _show(self.pages.render_run(request.path_params["name"], Choice.read(request.query_params)))
-
-    def sample(self, request: Any) -> Response:
-        name, query = request.path_params["name"], request.query_params
-        choice = Choice.read(query)
-        return _show(self.pages.render_sample(name, query.get("id", ""), _read_trial(query), choice))
-
-    def compare(self, request: Any) -> Response:
-        query = request.query_params
-        kind, page = query.get("show", ""), read_number(query.get("page"), 1)
-        return _show(self.pages.render_comparison(_read_runs(query), kind, page))
-
-    def pair(self, request: Any) -> Response:
-        query = request.query_params
-        return _show(
-            self.pages.render_pair(_read_runs(query), query.get("id", ""), query.get("show", "flips"))
-        )
-
-    def judge(self, request: Any) -> Response:
-        return _show(self.pages.render_judge(request.path_params["name"]))
-
-    def audit(self, request: Any) -> Response:
-        return _show(self.pages.render_audit(request.path_params["name"]))
 
     def image(self, request: Any) -> Response:
         """An image of a sample, by its place in the request: as it was sent, or small for a list."""
