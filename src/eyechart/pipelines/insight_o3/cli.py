@@ -9,9 +9,6 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
-
 from eyechart.console import (
     Verbs,
     add_verb,
@@ -26,6 +23,7 @@ from eyechart.option import add_options, read_given_options
 from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.pipelines.insight_o3.report import NO_SUMMARY, find_low_rates, format_spread
 from eyechart.registry import Execute, command
+from eyechart.report.table import PlainTable
 from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
         about = {"eval_dir": str(done.folder), "accuracy": done.cell}
         print_json({**ours, **about, "summary_metrics": done.summary, "warnings": done.warnings})
     elif done.summary is not None:
-        print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
+        print_rich(_tabulate(f"{arguments.eval_name}  {done.cell}", done.summary))
     for rate in done.warnings:
         found = format_spread((done.summary or {})[rate.lower().replace(" ", "_")])
         note(f"warning: {rate.lower()} {found} is below 100: the rest counts as wrong")
@@ -114,17 +112,14 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
         note(f"result files: {done.folder}")
 
 
-def _table(summary: Mapping[str, Any]) -> Table:
+def _tabulate(title: str, summary: Mapping[str, Any]) -> PlainTable:
     """One line per group: the three rates, in percent, with their deviation over the trials."""
     rates = ("accuracy", "success_rate", "completion_rate")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", *(rate.replace("_", " ") for rate in rates)):
-        table.add_column(heading, justify="right" if heading else "left")
-    table.add_row("overall", *(format_spread(summary[f"overall_{rate}"]) for rate in rates))
+    rows = [["overall", *(format_spread(summary[f"overall_{rate}"]) for rate in rates)]]
     for group in summary["category_accuracy"]:
         cells = (format_spread(summary[f"category_{rate}"][group]) for rate in rates)
-        table.add_row(Text(f"  {to_one_line(group)}"), *cells)
-    return table
+        rows.append([f"  {to_one_line(group)}", *cells])
+    return PlainTable(title=title, columns=["", *(rate.replace("_", " ") for rate in rates)], rows=rows)
 
 
 # -- eyechart insight gather
@@ -157,14 +152,13 @@ def execute_gather(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found.to_json())
     else:
-        rows = found.rows()
-        columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-        table = Table(box=None, pad_edge=False)
-        for heading in ("", *columns):
-            table.add_column(Text(to_one_line(heading)), justify="right" if heading else "left")
-        for setting, cells in rows.items():
-            table.add_row(Text(to_one_line(setting)), *(cells.get(column, NO_SUMMARY) for column in columns))
-        print_rich(table)
+        table = found.rows()
+        columns = list(dict.fromkeys(name for row in table.values() for name in row))
+        rows = [
+            [to_one_line(setting), *(cells.get(column, NO_SUMMARY) for column in columns)]
+            for setting, cells in table.items()
+        ]
+        print_rich(PlainTable(columns=["", *map(to_one_line, columns)], rows=rows))
     for setting, dataset, one in found.list_cells():
         for remark in _remark_on(one):
             note(to_one_line(f"{setting} · {dataset}: {remark}"))
