@@ -211,8 +211,7 @@ class JournalReader:
     def _ordered_pages(self, sql: str, trials: int, order: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         for first in range(0, len(order), PAGE):
             with self._reading() as db:
-                rows = db.execute(sql, (trials, _as_json(order[first : first + PAGE]))).fetchall()
-            yield from rows
+                yield from _gathered(db.execute(sql, (trials, _as_json(order[first : first + PAGE]))))
 
     def results(
         self,
