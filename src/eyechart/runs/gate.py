@@ -96,7 +96,7 @@ def gate(
     reaches from all of them wrong to all of them right.
     stop_when: "decided" asks what the run has not asked yet, in random order, until the result is clear; the
     interval is one that holds at every look. A run that was stopped so keeps this interval while questions
-    are left. ask: whether questions may be asked at all.
+    are left. ask: False judges by what the run has, as a gate without `stop_when` always does.
     """
     if (at_least is None) == (baseline is None):
         raise UsageError("a gate needs at_least or baseline, and not both", hint="ec.gate(run, at_least=0.8)")
