@@ -540,31 +540,23 @@ class SampleValue:
     """One sample as statistics see it."""
 
     id: str
-    position: int  # in the benchmark's order, from 0
     value: float | None  # the mean over the scored trials, from 0 to 1; None if no trial is scored
     weight: float  # the points it can earn; 1 where all questions count the same
     cluster: str  # the id of the first sample of its cluster; its own id if it is alone
-    meta: Mapping[str, Any]  # the columns of the benchmark's file
-    trials: tuple[float | None, ...]  # the credit of every trial; None where it has no score
 
 
-def iterate_values(run: Run, scorer: str | None = None) -> Iterator[SampleValue]:
+def iterate_values(run: Run) -> Iterator[SampleValue]:
     """One value per sample, in one pass and in the benchmark's order: what `eyechart.stats` takes.
 
-    `scorer` names another scorer of the run. Where CircularEval is the headline, a question with all its
-    rotations is one value, and questions without rotations come first. Samples that failed, have no public
-    answer or are pending have the value None.
+    Where CircularEval is the headline, a question with all its rotations is one value, and questions without
+    rotations come first. Samples that failed, have no public answer or are pending have the value None.
     """
-    for trials in run.questions(run.counted(scorer)):
+    for trials in run.questions(run.counted()):
         first = trials[0]
-        credits = tuple(compute_credit(result) for result in trials)
-        scored = [value for value in credits if value is not None]
+        scored = [value for result in trials if (value := compute_credit(result)) is not None]
         yield SampleValue(
             id=first.sample.id,
-            position=first.position,
             value=sum(scored) / len(scored) if scored else None,
             weight=first.sample.weight,
             cluster=first.cluster or first.sample.id,
-            meta=first.sample.meta,
-            trials=credits,
         )
