@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -149,10 +150,12 @@ def test_a_run_that_is_killed_asks_no_judge_twice(questions: Path, server: Serve
     words = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--no-cache"]
     judges = judged_by("a", "b", server=server)
 
+    is_over = threading.Event()
+
     def slowly(asked: Asked) -> Answer | str:
         said = answer(asked)
         if asked.body["model"] == "b" and calls(server, "b") > 2:
-            return Answer(text=str(said), delay_s=30)
+            return Answer(text=str(said), after=is_over)
         return said
 
     server.answer = slowly
@@ -161,6 +164,7 @@ def test_a_run_that_is_killed_asks_no_judge_twice(questions: Path, server: Serve
         time.sleep(0.01)
     process.kill()
     process.communicate()
+    is_over.set()
     server.answer = answer
     done = eyechart(*words, *judges, "--json", cwd=tmp_path)
     assert done.json["outcomes"]["unscored"] == 2, done.err  # the ties

@@ -241,17 +241,13 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 8)
-    is_held = threading.Event()
-
-    def held(asked: Asked) -> Answer:
-        return Answer("A", delay_s=0 if is_held.is_set() else 30)
-
-    with Server(held) as server:
-        first = start(*run_arguments(server, "out"), "--timeout", "2", cwd=tmp_path)
+    is_over = threading.Event()
+    with Server(lambda asked: Answer("A", after=is_over)) as server:
+        first = start(*run_arguments(server, "out"), cwd=tmp_path)
         while len(server.asked) < 8:
             time.sleep(0.01)
         second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
-        is_held.set()  # the first one's next tries are answered
+        is_over.set()
         first.communicate(timeout=PATIENCE_S)
     assert second.code == 2
     assert f"in use by another run (process {first.pid})" in second.err

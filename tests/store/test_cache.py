@@ -83,7 +83,7 @@ def aside(folder: Path) -> Path:
     return folder / f"{FILE_NAME}.damaged"
 
 
-def eventually(is_so: Callable[[], bool], within_s: float = 10) -> bool:
+def eventually(is_so: Callable[[], bool], within_s: float = 100) -> bool:
     deadline = time.monotonic() + within_s
     while not is_so():
         if time.monotonic() > deadline:
