@@ -151,6 +151,19 @@ def test_the_rest_can_be_asked_later(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("_machine")
+def test_few_questions_are_asked_after_the_result_is_clear(folder: Path) -> None:
+    run = ask(write(folder, 300), "a", wrong=50, at_least=0.9, stop_when="decided")
+    stored = watch_stored(run, Goal(limit=0.9))
+    results = {result.position: result for result in run.counted()}
+    watch = type(stored)(run, Goal(limit=0.9))
+    needed = 0
+    while not watch.test.result:
+        watch.add(results[watch.order[needed]])
+        needed += 1
+    assert needed <= count_asked(folder) <= needed + 3, "one in hand, and two that were prepared"
+
+
+@pytest.mark.usefixtures("_machine")
 def test_questions_of_a_cluster_are_asked_together(folder: Path) -> None:
     file = write(folder, 400, per_page=4)
     run = ask(file, "a", wrong=50, at_least=0.9, stop_when="decided", cluster="page")

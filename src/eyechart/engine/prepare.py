@@ -359,7 +359,7 @@ class Prefetcher(Generic[Item]):
     def _prepare_batch(self) -> None:
         """Prepare the next ones, up to the end, an error, or where threads have to take over."""
         until = time.perf_counter() + _BATCH_S
-        for _ in range(_BATCH):
+        for _ in range(min(_BATCH, self._max_items)):
             if not self._prepare_here() or time.perf_counter() > until:
                 return
 
