@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import BRIEFLY, ask
@@ -12,13 +10,6 @@ from eyechart.registry import scorer
 from eyechart.score.lmms import gqa, score_short
 from eyechart.score.text import get_answers, list_accepted
 from eyechart.types import Reply, Sample, Score
-
-
-def list_cover_questions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The questions on one book cover of OCR-VQA."""
-    pairs = zip(row["questions"], row["answers"], strict=True)
-    return [{"question": question, "answers": None, "answer": answer} for question, answer in pairs]
-
 
 OCRVQA = Entry(
     "ocrvqa-test",
@@ -29,7 +20,10 @@ OCRVQA = Entry(
     licence="see its page",
     file="OCRVQA_TEST",
     hub="howard-hou/OCR-VQA:test",
-    change_row=list_cover_questions,
+    change_row=lambda row: [
+        {"question": question, "answers": None, "answer": answer}
+        for question, answer in zip(row["questions"], row["answers"], strict=True)
+    ],
     prompt=ask(f"\n{BRIEFLY}"),
     scorer="ocrvqa",
     metric="exact match without case",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,7 +35,7 @@ from eyechart.score.boxes import (
     score_plain_box,
 )
 from eyechart.score.lmms import lmms_scorer
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import MetricTable, Reply, Sample, Score
 
 _BOX = (
     "Bounding box coordinates are specified in the format (top-left x, top-left y, bottom-right x, bottom-right y). "
@@ -291,14 +291,13 @@ def name_split(category: object) -> str | None:
     return f"{first}_{part or remainder.replace(' ', '_').replace('-', '_')}"
 
 
-def _find_split(row: ScoredRow) -> Iterable[str]:
-    return (get_column(row, "split") or name_split(row.meta.get("category")) or "RefCOCO",)
-
-
 @declare_aggregate(
     "refcoco",
     "accuracy at IoU .5: the mean over the official splits",
-    count_by(_find_split, iou=lambda row: float(row.detail.get("iou") or 0.0)),
+    count_by(
+        lambda row: (get_column(row, "split") or name_split(row.meta.get("category")) or "RefCOCO",),
+        iou=lambda row: float(row.detail.get("iou") or 0.0),
+    ),
     headline="mean of splits",
 )
 def _combine_splits(total: Counts) -> MetricTable:

@@ -34,14 +34,12 @@ def find_chat_column(columns: Collection[str], rows: Sequence[Row]) -> str:
         return ""
     for name in COLUMNS:
         values = [row.values[name] for row in rows if row.values.get(name)]
-        if values and all(_is_conversation(value) for value in values):
+        several = [_decode(value) for value in values]
+        if several and all(
+            isinstance(turns, list) and all(isinstance(turn, dict) for turn in turns) for turns in several
+        ):
             return name
     return ""
-
-
-def _is_conversation(value: Any) -> bool:
-    turns = _decode(value)
-    return isinstance(turns, list) and all(isinstance(turn, dict) for turn in turns)
 
 
 def _decode(value: Any) -> Any:

@@ -403,12 +403,6 @@ def load_split(spec: str) -> LoadedSplit:
     return loaded
 
 
-def get_loaded(spec: str) -> LoadedSplit:
-    """The split if it is open in this process, else load it."""
-    with _LOCK:
-        return _OPEN.get(spec) or load_split(spec)
-
-
 def list_splits(spec: str) -> list[str]:
     """The splits of a data set, without loading them."""
     wanted = parse_hub(spec)
@@ -574,8 +568,10 @@ def get_identity(ref: ImageRef) -> str:
 
 
 def _get_loaded_for(ref: ImageRef) -> LoadedSplit:
+    """The split if it is open in this process, else it is loaded."""
     try:
-        return get_loaded(ref.location)
+        with _LOCK:
+            return _OPEN.get(ref.location) or load_split(ref.location)
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
 

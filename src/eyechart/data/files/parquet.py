@@ -188,7 +188,9 @@ def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
     """A few rows at a time; None for a row that is too long."""
     metadata = file.metadata.row_group(group)
     chunks = _list_chunks(file, group)
-    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if _is_of(chunk.path_in_schema, columns))
+    places = tuple(f"{column}." for column in columns)
+    wanted = (chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(places))
+    n_bytes = sum(chunk.total_uncompressed_size for chunk in wanted)
     if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # refused without unpacking
         yield None
         return
@@ -196,10 +198,6 @@ def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
     n_rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, n_bytes)))
     for batch in file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns):
         yield None if batch.num_rows == 1 and batch.nbytes > MAX_ROW_BYTES else batch
-
-
-def _is_of(path: str, columns: list[str]) -> bool:
-    return any(path == column or path.startswith(f"{column}.") for column in columns)
 
 
 def _list_chunks(file: Any, group: int) -> list[Any]:

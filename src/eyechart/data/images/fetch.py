@@ -118,7 +118,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         except (ValueError, UnicodeError) as err:
             raise ImageError(f"{url}: invalid URL ({err})") from err
         address = self._checked_address(url, host, port)
-        connection = _connection(parts.scheme, host, port, max(0.1, deadline - time.monotonic()))
+        kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+        connection = kinds[parts.scheme](host, port, timeout=max(0.1, deadline - time.monotonic()))
         target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
             "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
         )
@@ -203,12 +204,6 @@ def is_public(address: str) -> bool:
         if inner is not None:
             return is_public(str(inner))
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
-
-
-def _connection(scheme: str, host: str, port: int, timeout_s: float) -> http.client.HTTPConnection:
-    if scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=timeout_s)
-    return http.client.HTTPConnection(host, port, timeout=timeout_s)
 
 
 def _connect(connection: http.client.HTTPConnection, address: str) -> None:
