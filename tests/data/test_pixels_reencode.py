@@ -222,3 +222,14 @@ def test_its_turn_and_its_profile_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         new = PillowImage.open(io.BytesIO(reencode(out.getvalue(), "it", max_side=100).data))
         assert new.getexif().get(0x0112) == 6
         assert new.info["icc_profile"] == b"a profile"
+
+
+def test_damaged_exif_does_not_spoil_a_thumbnail() -> None:
+    exif = PillowImage.Exif()
+    exif[0x0112] = 6
+    out = io.BytesIO()
+    PillowImage.new("RGB", (40, 30), "red").save(out, "JPEG", exif=exif.tobytes())
+    damaged = out.getvalue().replace(b"Exif\0\0MM\0*", b"Exif\0\0MM\0\xff")
+    assert damaged != out.getvalue()
+    small = pixels.make_thumbnail(damaged, "it", box=(0, 0, 20, 10), max_side=64, max_bytes=9_000)
+    assert (small.width, small.height) == (20, 10)

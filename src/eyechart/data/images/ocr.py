@@ -19,7 +19,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eyechart.data.images.pixels import open_image
+from eyechart.data.images.pixels import open_image, turn_upright
 from eyechart.errors import ImageError, MissingExtra
 from eyechart.files import suppress_warnings
 
@@ -170,12 +170,10 @@ def _return_large_blocks() -> None:
 
 def decode_page(data: bytes) -> Any:
     """Decode an image with Pillow: transparency on white, any mode to RGB, large ones made smaller."""
-    from PIL import ImageOps
-
     try:
         with open_image(data, "the image")[1] as opened:
             opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
-            image = _flatten(ImageOps.exif_transpose(opened))
+            image = _flatten(turn_upright(opened))
     except (OSError, ValueError) as err:
         raise ImageError(f"the image cannot be decoded: {err}") from err
     return shrink(image, READ_SIDE)

@@ -345,6 +345,13 @@ def read_orientation(image: PilImage) -> int:
     return turn if isinstance(turn, int) and 1 < turn <= 8 else 1
 
 
+def turn_upright(image: PilImage) -> PilImage:
+    """The image as viewers show it."""
+    from PIL.ImageOps import exif_transpose
+
+    return image if read_orientation(image) == 1 else exif_transpose(image)
+
+
 def _smooth(image: PilImage) -> PilImage:
     """Convert to a mode in which pixels can be interpolated."""
     if image.mode == "P":
@@ -388,8 +395,6 @@ def make_thumbnail(
     data: bytes, what: str, *, box: tuple[int, int, int, int] | None, max_side: int, max_bytes: int
 ) -> Encoded:
     """A small copy for pages: the first frame, cropped to `box`, upright, of about `max_bytes`."""
-    from PIL.ImageOps import exif_transpose
-
     name, image = open_image(data, what)
     full = image.size
     if box is None and name == "JPEG":
@@ -404,7 +409,7 @@ def make_thumbnail(
             # First of all smaller: each step below copies the image.
             image = _reduce_in_strips(image, fit_size(*image.size, None, max_side))
             image = _smooth(image) if image.mode not in ("RGB", "L") else image
-            image = exif_transpose(image)
+            image = turn_upright(image)
             if image.mode not in ("RGB", "RGBA", "L"):
                 image = image.convert("RGBA" if "A" in image.getbands() else "RGB")
         return _save_thumbnail(image, max_side, max_bytes)  # outside: other threads wait for the block above
