@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.data.columns.boxes import scale_box
 from eyechart.data.images.boxes import MAX_BOXES, Box, clip_boxes, describe_boxes, read_boxes
+from eyechart.score.boxes import find_size
 from eyechart.types import ImageRef, Sample
 
 IMAGE = ImageRef(kind="file", location="a.png")
@@ -111,3 +113,10 @@ def test_any_row_gives_boxes_that_can_be_drawn(row: dict[str, Any], width: int, 
     for box in clip_boxes(found, width, height):
         assert 0 <= box.left < box.right <= width
         assert 0 <= box.top < box.bottom <= height
+
+
+@pytest.mark.parametrize("size", ["wide", 10**400, None, [640]])
+def test_a_size_that_is_no_number_does_not_scale(size: Any) -> None:
+    meta = {"width": size, "height": 480, "bbox": [size, 1, 2, 3]}
+    assert scale_box([0.25, 0, 0.5, 1], meta, to_pixels=True) == [0.25, 0, 0.5, 1]
+    assert find_size(Sample(id="1", question="?", meta=meta)) is None

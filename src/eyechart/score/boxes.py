@@ -66,7 +66,7 @@ def find_gold(sample: Sample) -> Box | None:
 def _to_number(value: object) -> float | None:
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if number - number == 0 else None
 

@@ -48,7 +48,10 @@ def write_box(numbers: list[float]) -> str:
 
 def scale_box(box: list[float], meta: Mapping[str, Any], *, to_pixels: bool) -> list[float]:
     """A box in pixels or as fractions of the image, whatever it is written in; unchanged without a size."""
-    width, height = float(meta.get("width") or 0), float(meta.get("height") or 0)
+    try:
+        width, height = float(meta.get("width") or 0), float(meta.get("height") or 0)
+    except (TypeError, ValueError, OverflowError):
+        return box
     if len(box) != 4 or not (width and height) or (max(box) > _LARGEST_FRACTION) == to_pixels:
         return box
     sides = (width, height, width, height)
