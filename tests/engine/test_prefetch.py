@@ -343,8 +343,9 @@ def test_the_first_that_does_not_look_quick_is_not_made_in_the_loop() -> None:
     assert [is_here(name) for name in where] == [True] * 7 + [False] * 13
 
 
+@pytest.mark.parametrize("max_items", [1000, 5])
 def test_quick_ones_are_made_a_handful_at_a_time_when_the_last_of_those_before_is_taken(
-    monkeypatch: pytest.MonkeyPatch,
+    max_items: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefetching, "_BATCH_S", 60.0)
     made: list[int] = []
@@ -354,10 +355,11 @@ def test_quick_ones_are_made_a_handful_at_a_time_when_the_last_of_those_before_i
         return Prepared(task=task)
 
     async def drive() -> None:
-        ahead = quick(tasks(100), prepare)
+        ahead = quick(tasks(100), prepare, max_items=max_items)
+        handful = min(prefetching._BATCH, max_items)
         async for item in ahead:
-            handfuls = item.task.position // prefetching._BATCH + 1
-            assert made == list(range(min(100, handfuls * prefetching._BATCH)))
+            handfuls = item.task.position // handful + 1
+            assert made == list(range(min(100, handfuls * handful)))
             ahead.release(item)
 
     asyncio.run(drive())
