@@ -368,6 +368,16 @@ def find_differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[st
         yield place, one, other
 
 
+def is_halfway(place: str, ours: Any, theirs: Any) -> bool:
+    """Whether two means differ in the last digit only.
+
+    evalscope adds up in the order in which replies came, so that a mean halfway between two roundings may
+    fall to either side.
+    """
+    is_mean = place.endswith("score") and isinstance(ours, float) and isinstance(theirs, float)
+    return is_mean and round(abs(ours - theirs), 6) == 0.0001
+
+
 def strip(value: Any) -> Any:
     if isinstance(value, dict) and value.get("type") == "image" and not value["image"].endswith(_ENDINGS):
         return "an image inside the file"  # which evalscope copies, and eyechart names

@@ -16,6 +16,7 @@ from parity.general import (
     JUDGE,
     Files,
     find_differences,
+    is_halfway,
     make_answer,
     make_vmcq,
     make_vqa,
@@ -97,7 +98,10 @@ def test_every_file_is_that_of_evalscope(
     files = sorted(path.relative_to(theirs) for path in theirs.glob("out/*/*/general_*"))
     assert len(files) == 2 + 2 * sum(len(one.subsets) for one in sets.values())
     for name in files:
-        assert not list(find_differences(read_result(ours / name), read_result(theirs / name)))[:3], name
+        found = list(find_differences(read_result(ours / name), read_result(theirs / name)))
+        halfway = [one for one in found if is_halfway(*one)]
+        assert not [one for one in found if one not in halfway][:3], name
+        assert len(halfway) <= 4, name  # of one subset, and of the totals above it
     said = [re.findall("SCORES .*", (folder / "output.txt").read_text("utf-8")) for folder in (theirs, ours)]
     assert said[0] == said[1]
 
