@@ -6,11 +6,9 @@ the number of cores. An image that several questions ask about is read once.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.util
 import os
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eyechart.data.images.pixels import open_image, turn_upright
 from eyechart.errors import ImageError, MissingExtra
 from eyechart.files import suppress_warnings
+from eyechart.memory import return_large_blocks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +35,6 @@ MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip unti
 REMEMBERED = 256  # images whose words are kept, a few kB each
 
 _READERS = 2  # each takes up to 200 MB while it reads
-_M_MMAP_THRESHOLD, _LARGE_BLOCK = -3, 2**20  # of glibc's malloc.h; bytes
 _lock = threading.Lock()
 _read: OrderedDict[str, Future[tuple[TextBox, ...]]] = OrderedDict()
 
@@ -139,7 +137,7 @@ def name_reader() -> str:
 @cache
 def _readers() -> SimpleQueue[Any]:
     """A pool of readers: each keeps state while it reads."""
-    _return_large_blocks()
+    return_large_blocks()  # it would keep a gigabyte from readers
     readers: SimpleQueue[Any] = SimpleQueue()
     with suppress_warnings():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
@@ -154,15 +152,6 @@ def _readers() -> SimpleQueue[Any]:
             )
             readers.put(reader)
     return readers
-
-
-def _return_large_blocks() -> None:
-    """Make glibc give large blocks back when they are freed; it would keep a gigabyte from readers."""
-    import ctypes
-
-    if sys.platform == "linux":
-        with contextlib.suppress(AttributeError):  # another C library
-            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 
 # -- Decoding
