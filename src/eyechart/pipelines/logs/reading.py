@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
@@ -297,49 +297,33 @@ class Archive:
         if entry.file_size > MAX_MEMBER_BYTES:
             raise DataError(f"{self.path.name}: {name} is longer than {MAX_MEMBER_BYTES // 1024**2} MB")
         try:
-            return self._unpacked(entry)
-        except DataError:
-            raise
+            data = self._unpack(entry)
+            if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+                raise ValueError("size or checksum differs from the archive's directory")
         except Exception as err:  # every way of packing has errors of its own for broken bytes
-            raise DataError(
-                f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the download interrupted?"
-            ) from err
-
-    def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:
-        zstandard = _library() if entry.compress_type == _ZSTANDARD else None
-        try:
-            if zstandard is not None:
-                data = self._by_library(zstandard, entry)
-            else:
-                with self._archive.open(entry) as file:
-                    data = file.read(entry.file_size + 1)
-        except NotImplementedError as err:
-            if entry.compress_type != _ZSTANDARD:
-                raise
-            raise DataError(
-                f"{self.path.name}: the archive is packed by Zstandard, which Python reads from 3.14 on",
-                hint="pip install 'eyechart[inspect]', or: "
-                "inspect log convert FILE --to json --output-dir DIR",
-            ) from err
-        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
-            raise ValueError("size or checksum differs from the archive's directory")
+            what, hint = f"{name} cannot be unpacked: {err}", "was the download interrupted?"
+            if isinstance(err, NotImplementedError) and entry.compress_type == _ZSTANDARD:
+                what = "the archive is packed by Zstandard, which Python reads from 3.14 on"
+                hint = (
+                    "pip install 'eyechart[inspect]', or: inspect log convert FILE --to json --output-dir DIR"
+                )
+            raise DataError(f"{self.path.name}: {what}", hint=hint) from err
         return data
 
-    def _by_library(self, zstandard: Any, entry: zipfile.ZipInfo) -> bytes:
+    def _unpack(self, entry: zipfile.ZipInfo) -> bytes:
         """The bytes, and one more than there should be where there are more."""
-        with self.path.open("rb") as file:
-            file.seek(entry.header_offset)
-            lengths = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-            file.seek(sum(lengths), 1)
-            packed = file.read(entry.compress_size)
-        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-        data: bytes = reader.read(entry.file_size + 1)
-        return data
-
-
-def _library() -> Any:
-    """The one that unpacks no more than is asked of it; None where it is not installed."""
-    try:
-        return importlib.import_module("zstandard")
-    except ImportError:
-        return None
+        zstandard = None
+        if entry.compress_type == _ZSTANDARD:
+            with suppress(ImportError):  # it unpacks no more than is asked of it
+                zstandard = importlib.import_module("zstandard")
+        if zstandard is None:
+            with self._archive.open(entry) as file:
+                return file.read(entry.file_size + 1)
+        with self.path.open("rb") as packed:
+            packed.seek(entry.header_offset)
+            lengths = _LOCAL_HEADER.unpack(packed.read(_LOCAL_HEADER.size))
+            packed.seek(sum(lengths), 1)
+            reader = zstandard.ZstdDecompressor().stream_reader(
+                packed.read(entry.compress_size), read_across_frames=True
+            )
+        return bytes(reader.read(entry.file_size + 1))
