@@ -66,11 +66,11 @@ class HfModel:
     def identity(self) -> Mapping[str, Any]:
         """The checkpoint's content, and how it is asked."""
         how = self._sampling
-        said: dict[str, Any] = {"max_tokens": how.max_tokens, "temperature": how.temperature}
+        sampling: dict[str, Any] = {"max_tokens": how.max_tokens, "temperature": how.temperature}
         if how.temperature > 0:
-            said |= {"top_p": how.top_p, "top_k": how.top_k, "seed": how.seed}
+            sampling |= {"top_p": how.top_p, "top_k": how.top_k, "seed": how.seed}
         if how.repetition_penalty != 1:
-            said["repetition_penalty"] = how.repetition_penalty
+            sampling["repetition_penalty"] = how.repetition_penalty
         options = self._checkpoint.options
         more = {
             "processor": options.processor,
@@ -81,7 +81,7 @@ class HfModel:
         return {
             "hf": self.name,
             **self._checkpoint.identity,
-            **said,
+            **sampling,
             **{name: value for name, value in more.items() if value},
         }
 

@@ -405,9 +405,11 @@ def read_model_response(path: Path) -> Replies:
         if reason := explain_left_out(entry):
             skipped[name] = reason
             continue
-        said = entry["response"]
+        response = entry["response"]
         # Other values are scored as the text Python makes of them; evidence keeps what they were.
-        text, evidence = (said, {}) if isinstance(said, str) else (str(said), {"response": said})
+        text, evidence = (
+            (response, {}) if isinstance(response, str) else (str(response), {"response": response})
+        )
         by_id[name] = Reply.read(text, evidence=evidence)
     if not by_id:
         raise DataError(f"{path.name}: no replies found", hint="entries need a 'response'")

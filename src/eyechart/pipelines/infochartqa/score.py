@@ -188,15 +188,15 @@ def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
     >>> [is_same_amount("42", reply, EXACT) for reply in ("42,000", "0.42", "420")]
     [True, True, False]
     """
-    said = read_amount(reply.replace("\n", " "))
-    if said.value is None:
+    found = read_amount(reply.replace("\n", " "))
+    if found.value is None:
         return False
     wanted = read_amount(gold)
     if wanted.value is None:
         raise OfficialOddity("aborts")
-    g, r = wanted.value, said.value
+    g, r = wanted.value, found.value
     for factor in {wanted.unit, 1.0}:
-        for other in {said.unit, 1.0}:
+        for other in {found.unit, 1.0}:
             if _near(g * factor, r * other, abs(g * factor), tolerance):
                 return True
     return any(
@@ -336,14 +336,14 @@ def is_same_order_by_character(gold: str, reply: str) -> bool:
     >>> is_same_order_by_character("Japan, China", "jx"), is_same_order_by_character("Japan", "x,x")
     (True, False)
     """
-    said = reply.split(",")
-    return any(_in_step(char.split(","), said) for char in dict.fromkeys(gold))
+    listed = reply.split(",")
+    return any(_in_step(char.split(","), listed) for char in dict.fromkeys(gold))
 
 
-def _in_step(wanted: list[str], said: list[str]) -> bool:
-    if _repeats(wanted) or _repeats(said):
+def _in_step(wanted: list[str], listed: list[str]) -> bool:
+    if _repeats(wanted) or _repeats(listed):
         return False
-    return all(_fits(one, other, ORDERED_THRESHOLD) for one, other in zip(wanted, said, strict=False))
+    return all(_fits(one, other, ORDERED_THRESHOLD) for one, other in zip(wanted, listed, strict=False))
 
 
 def _repeats(elements: list[str]) -> bool:
@@ -382,13 +382,13 @@ _TAIL = 10  # the last characters, all that is read of a longer reply
 
 def is_same_choice(gold: str, reply: str) -> bool:
     """Whether the reply names the gold's letters."""
-    wanted, said = _read(gold.upper()), read_reply(reply)
+    wanted, read = _read(gold.upper()), read_reply(reply)
     # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
-    if None in wanted and None in said:
-        if wanted == said:
+    if None in wanted and None in read:
+        if wanted == read:
             raise OfficialOddity("random")
         return False
-    return wanted == said
+    return wanted == read
 
 
 def read_reply(reply: str) -> frozenset[str | None]:

@@ -141,17 +141,17 @@ class Arguments:
 
     def without_idle_addresses(self) -> Arguments:
         """The same without unused URLs, which are not checked for passwords."""
-        said = self.unused
+        unused = self.unused
         return replace(
             self,
-            api_base_url=None if "api_base_url" in said else self.api_base_url,
-            judge_api_base_url=None if "judge_api_base_url" in said else self.judge_api_base_url,
+            api_base_url=None if "api_base_url" in unused else self.api_base_url,
+            judge_api_base_url=None if "judge_api_base_url" in unused else self.judge_api_base_url,
         )
 
     def record(self) -> dict[str, Any]:
         """All arguments as in args.json, without the keys."""
-        said = self.without_idle_addresses()
-        values = {name: getattr(said, name) for name in self.__dataclass_fields__}
+        kept = self.without_idle_addresses()
+        values = {name: getattr(kept, name) for name in self.__dataclass_fields__}
         return redact_parameters(values | {"judge_model": self.judge_model or JUDGE})
 
 
@@ -160,10 +160,10 @@ class Arguments:
 
 def check_arguments(arguments: Arguments) -> None:
     """Refuse wrong values before anything is opened."""
-    said = {name: getattr(arguments, name) for name in arguments.__dataclass_fields__}
-    said |= {name: os.fspath(said[name]) for name in _PATHS if isinstance(said[name], os.PathLike)}
+    values = {name: getattr(arguments, name) for name in arguments.__dataclass_fields__}
+    values |= {name: os.fspath(values[name]) for name in _PATHS if isinstance(values[name], os.PathLike)}
     try:
-        msgspec.convert(said, Arguments)
+        msgspec.convert(values, Arguments)
     except msgspec.ValidationError as err:  # it shows no values, which may be keys
         raise UsageError(f"wrong argument: {err}") from err
     name = Path(arguments.eval_name)

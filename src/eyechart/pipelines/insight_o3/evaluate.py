@@ -186,11 +186,11 @@ def _options(arguments: Arguments, *, progress: bool) -> Options:
 
 def _parameters(arguments: Arguments) -> dict[str, Any]:
     """Fields of a request; for a local model, the arguments it is made with, if any were given."""
-    said = dict(arguments.chat_completion_kwargs)
+    fields = dict(arguments.chat_completion_kwargs)
     if not arguments.is_served:
-        return {} if said == DEFAULT_FIELDS else said
+        return {} if fields == DEFAULT_FIELDS else fields
     detail = arguments.image_url_extra_settings.get("detail")
-    return {**said, **({"image_detail": detail} if detail else {})}
+    return {**fields, **({"image_detail": detail} if detail else {})}
 
 
 def _judge(arguments: Arguments) -> str | None:
@@ -211,11 +211,11 @@ def _judge(arguments: Arguments) -> str | None:
 def _timeout_s(arguments: Arguments) -> float:
     if arguments.client_timeout is not None:
         return float(arguments.client_timeout)
-    said = os.environ.get("OPENAI_CLIENT_TIMEOUT") or _TIMEOUT_S
+    stated = os.environ.get("OPENAI_CLIENT_TIMEOUT") or _TIMEOUT_S
     try:
-        seconds = float(said)
+        seconds = float(stated)
     except ValueError as err:
-        raise UsageError(f"OPENAI_CLIENT_TIMEOUT is {said!r}, but must be seconds") from err
+        raise UsageError(f"OPENAI_CLIENT_TIMEOUT is {stated!r}, but must be seconds") from err
     check_seconds("OPENAI_CLIENT_TIMEOUT", seconds)
     return seconds
 

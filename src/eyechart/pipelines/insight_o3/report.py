@@ -225,12 +225,12 @@ class Recorder:
     def _list_conversations(self, result: Result, reply: Reply) -> list[dict[str, Any]]:
         """One per agent: the model's, then one for each region that a searcher was asked for."""
         images = (self._write_image(result, number, record) for number, record in enumerate(result.sent))
-        said = {"role": ASSISTANT, "content": _find_content(reply)}
+        message = {"role": ASSISTANT, "content": _find_content(reply)}
         if reply.finish_reason == "refusal":
-            said["refusal"] = reply.text
+            message["refusal"] = reply.text
         if reply.thinking and reply.tags is not None and len(reply.tags) < 3:  # not part of the content
-            said["reasoning_content"] = reply.thinking
-        return [make_conversation(self.agent, result.asked, images, said), *self._list_searches(result)]
+            message["reasoning_content"] = reply.thinking
+        return [make_conversation(self.agent, result.asked, images, message), *self._list_searches(result)]
 
     def _list_searches(self, result: Result) -> Iterator[dict[str, Any]]:
         """The searcher's dialogues; the last request of each holds all before it."""
@@ -242,8 +242,8 @@ class Recorder:
                 continue
             records = [part["image"] for turn in call.messages for part in turn["parts"] if "image" in part]
             images = (self._write_image(result, number, record) for number, record in enumerate(records))
-            said = {"role": ASSISTANT, "content": call.reply.content}
-            yield make_conversation(call.model, call.messages, images, said)
+            message = {"role": ASSISTANT, "content": call.reply.content}
+            yield make_conversation(call.model, call.messages, images, message)
 
     def _write_image(self, result: Result, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
         """An image as it was sent; if that is not wanted or not possible, where it is and what it was."""
@@ -280,7 +280,7 @@ def make_conversation(
     agent: str,
     asked: Iterable[Mapping[str, Any]],
     images: Iterator[Mapping[str, Any]],
-    said: Mapping[str, Any],
+    reply: Mapping[str, Any],
 ) -> dict[str, Any]:
     """One agent's dialogue: the messages that it was sent, then what it said.
 
@@ -288,8 +288,8 @@ def make_conversation(
     the content of a user's message is a list of parts, that of other messages a text.
 
     >>> asked = [{"role": "user", "parts": [{"image": {}}, {"text": "Which?"}]}]
-    >>> said = {"role": "assistant", "content": "B"}
-    >>> [user, reply] = make_conversation("m", asked, iter([{"url": "a.png"}]), said)["messages"]
+    >>> answer = {"role": "assistant", "content": "B"}
+    >>> [user, reply] = make_conversation("m", asked, iter([{"url": "a.png"}]), answer)["messages"]
     >>> user["content"]
     [{'type': 'image_url', 'image_url': {'url': 'a.png'}}, {'type': 'text', 'text': 'Which?'}]
     """
@@ -307,7 +307,7 @@ def make_conversation(
             for part in turn["parts"]
         ]
         messages.append({"role": turn["role"], "content": parts})
-    return {"agent": agent, "messages": [*messages, said]}
+    return {"agent": agent, "messages": [*messages, reply]}
 
 
 def _is_from_assistant(reply: Reply) -> bool:

@@ -174,27 +174,27 @@ def _judge(
 
 
 def _choose(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
-    said = yield from _ask(
+    judged = yield from _ask(
         "mcqa",
         "answer_extraction_failed",
         question=sample.question,
         options=sample.choices_text,
         answer=answer,
     )
-    if said is None:
+    if judged is None:
         return InsightVerdict("answer_extraction_failed", stage="mcqa", aborts=True)
-    letter = said.strip()
+    letter = judged.strip()
     return InsightVerdict(extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
 
 
 def _compare(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
     short = yield from _ask("openqa", "answer_extraction_failed", question=sample.question, answer=answer)
-    said = yield from _ask(
+    judged = yield from _ask(
         "judge", "judge_failed", question=sample.question, gold=str(gold), answer=str(short)
     )
-    if said is None:
+    if judged is None:
         return InsightVerdict("judge_failed", stage="judge", aborts=True)
-    return InsightVerdict(extracted_answer=short, is_correct="correct" in said.lower(), stage="judge")
+    return InsightVerdict(extracted_answer=short, is_correct="correct" in judged.lower(), stage="judge")
 
 
 def _ask(stage: str, reason: str, **values: str) -> Generator[JudgeCall, str | None, str | None]:

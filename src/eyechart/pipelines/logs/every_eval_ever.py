@@ -373,8 +373,8 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
             for k, one in enumerate(turn.get("calls") or ())
         ]
         texts = (part["text"] for part in turn["parts"] if "text" in part)
-        said = {"role": turn["role"], "content": "\n".join(texts)}
-        turns.append({"turn_idx": number, **said, **({"tool_calls": calls} if calls else {})})
+        spoken = {"role": turn["role"], "content": "\n".join(texts)}
+        turns.append({"turn_idx": number, **spoken, **({"tool_calls": calls} if calls else {})})
     last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
     return [*turns, {"turn_idx": len(turns), **last}]
 
@@ -484,8 +484,8 @@ def _read_entry(line: _Line, where: str) -> LogEntry:
 def _read_text(line: _Line) -> str | None:
     if line.output is not None:
         return line.output.raw[0] if line.output.raw else None
-    said = [turn.content for turn in line.messages or () if turn.role == "assistant"]
-    return said[-1] if said else None
+    replies = [turn.content for turn in line.messages or () if turn.role == "assistant"]
+    return replies[-1] if replies else None
 
 
 def _read_sample(line: _Line, facts: Mapping[str, str], where: str) -> Sample:

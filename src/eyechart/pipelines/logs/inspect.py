@@ -322,8 +322,8 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
         if reply.usage:
             record["model_usage"] = {manifest["model"]: writing.format_usage(reply.usage)}
     if result.failure is not None:
-        said = writing.format_failure(result)
-        record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
+        reason = writing.format_failure(result)
+        record["error"] = {"message": reason, "traceback": reason, "traceback_ansi": reason}
     elif (value := compute_credit(result)) is not None:
         record["scores"] = {manifest["scorer"]: _score(result, value)}
     return record

@@ -108,7 +108,7 @@ def _model_beside(path: Path) -> str:
 
 
 def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
-    said = _answers(line, where)
+    answers = _answers(line, where)
     own = reading.read_own_sample(line.doc, where)
     named = next(
         (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
@@ -116,7 +116,7 @@ def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     name = own.id if own else str(line.doc_id if named is None else named)
     asked = _asked(line.arguments) or _asked(line.input)
     sample = own or _sample(name, line, asked, where)
-    for trial, text in enumerate(said):
+    for trial, text in enumerate(answers):
         why = line.errors[trial] if trial < len(line.errors) else None
         reply = None
         if text is not None and why is None:
@@ -141,7 +141,7 @@ def _answers(line: _Line, where: str) -> list[str | None]:
         answers = answers[0]
     if isinstance(answers, str):
         answers = [answers]
-    is_text = isinstance(answers, list) and all(said is None or isinstance(said, str) for said in answers)
+    is_text = isinstance(answers, list) and all(text is None or isinstance(text, str) for text in answers)
     if not answers or not is_text:
         name = "filtered_resps" if line.resps is None else "resps"
         raise DataError(

@@ -106,13 +106,13 @@ def read_question(messages: Any) -> str:
     """The words of all that was said to the model, up to its first answer."""
     if isinstance(messages, str):
         return messages
-    said = []
+    texts = []
     for message in messages if isinstance(messages, list) else []:
         if not isinstance(message, Mapping) or message.get("role") == "assistant":
             break
         if message.get("role") == "user":
-            said.append(read_text(message.get("content")))
-    return "\n".join(said)
+            texts.append(read_text(message.get("content")))
+    return "\n".join(texts)
 
 
 def read_image_refs(messages: Any) -> tuple[ImageRef, ...]:
