@@ -324,6 +324,17 @@ def test_no_comparison_has_a_folder_of_this_machine(tmp_path: Path) -> None:
     assert str(tmp_path) not in page
 
 
+def test_a_key_with_one_value_has_no_table(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(k), "question": f"{k}?", "answer": "x", "category": f"c{k % 2}", "split": "dev"}
+        for k in range(4)
+    ]
+    run = run_here(jsonl(tmp_path / "q.jsonl", rows), always_a, input="none")
+    page = Pages(Library(tmp_path / "runs")).render_run(f"q/{run.folder.name}", Choice())
+    assert "By category" in page
+    assert "By split" not in page
+
+
 def test_lines_of_lists_run_as_their_text_does(tmp_path: Path) -> None:
     rows = [{"id": str(k), "question": "\u0645\u0627\u061f", "answer": "x"} for k in range(3)]
     file = jsonl(tmp_path / "q.jsonl", rows)

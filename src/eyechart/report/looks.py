@@ -153,19 +153,26 @@ def tell_crop(number: int, shown: Mapping[str, Any]) -> str:
     return f"image {number}: {x1}, {y1} to {x2}, {y2} of the original, from image {shown['parent']}{label}"
 
 
-def list_turns(result: Result) -> Iterator[tuple[str, str]]:
-    """A dialogue as role and text, images by their numbers; the reply is not part of it."""
+def list_turns(asked: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    r"""What was sent as role and text: images by their size, those of a dialogue by their numbers.
+
+    >>> parts = [{"image": {"width": 640, "height": 480}}, {"text": "Which?"}]
+    >>> list(list_turns([{"role": "user", "parts": parts}]))
+    [('user', '[image 640×480]\nWhich?')]
+    """
     number = 0
-    for turn in result.asked:
+    for turn in asked:
         texts = []
-        for part in turn["parts"]:
-            if "image" not in part:
+        for part in turn.get("parts") or ():
+            image = part.get("image")
+            if image is None:
                 texts.append(str(part.get("text", "")))
                 continue
-            texts.append(f"[{tell_crop(number, part['image'].get('look') or {})}]")
+            size = f" {image['width']}×{image['height']}" if image.get("width") else ""
+            texts.append(f"[{tell_crop(number, image['look']) if image.get('look') else f'image{size}'}]")
             number += 1
         texts += [f"{call.get('name')}({call.get('arguments')})" for call in turn.get("calls") or ()]
-        yield str(turn["role"]), "\n".join(texts)
+        yield str(turn.get("role", "")), "\n".join(texts)
 
 
 def tell_reply(result: Result) -> str:

@@ -322,7 +322,7 @@ def describe_result(result: Result, limit: int = _MOST_CHARS, price: Price | Non
         meta=_limit_meta(get_facts(sample) if sample.withheld else sample.meta),
     )
     if read_look(result) is not None:
-        detail.turns = [(role, _cut(text, limit)) for role, text in list_turns(result)]
+        detail.turns = [(role, _cut(text, limit)) for role, text in list_turns(result.asked)]
     if score is not None:
         detail.read, detail.route = score.read, hide_folders(score.route)
         evidence = score.detail.get("evidence")
@@ -457,7 +457,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "metric_table": list_metric_cells(summary.metrics) if summary.metrics else [],
         "judge": list(summary.judge.lines()) if summary.judge else [],
         "conditions": list(list_conditions(facts, samples.data_hash)),
-        "prompt": list(_list_prompt(facts.asked)),
+        "prompt": [{"role": role, "text": text[:_MOST_CHARS]} for role, text in list_turns(facts.asked)],
         "eyechart": summary.version,
     }
 
@@ -487,14 +487,3 @@ def _tell_trials(summary: Summary) -> Iterator[str]:
     if (trials := summary.trials) is not None:
         yield f"{100 * trials.mean:.1f} ± {100 * trials.std:.1f} over {trials.k} trials"
         yield from (f"{name} {100 * value:.1f} %" for name, value in trials.list_facts())
-
-
-def _list_prompt(asked: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
-    """The messages of one request as text, images by their size."""
-    for message in asked:
-        parts = []
-        for part in message.get("parts", ()):
-            image = part.get("image")
-            size = f" {image['width']}×{image['height']}" if image and image.get("width") else ""
-            parts.append(f"[image{size}]" if image is not None else str(part.get("text", "")))
-        yield {"role": str(message.get("role", "")), "text": "\n".join(parts)[:_MOST_CHARS]}

@@ -501,12 +501,12 @@ def _list_notes(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_groups(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
-    """The groups of a summary by key, those with the most samples first."""
+    """The groups of a summary by key, those with the most samples first; none of a key with one value."""
     found = {}
     for key, groups in _items(summary.get("by")):
         rows = [(name, one) for name, one in _items(groups) if isinstance(one.get("n"), int)]
         found[key] = sorted(rows, key=lambda row: -row[1]["n"])
-    return {key: rows for key, rows in found.items() if rows}
+    return {key: rows for key, rows in found.items() if len(rows) > 1}
 
 
 def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]]) -> dict[str, Any]:
@@ -529,7 +529,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         "value": result.score.value if result.score else None,
         "facts": [(key, value) for key, value in facts if value],
         "images": [_make_figure(number, found) for number, found in images],
-        "asked": _make_messages(result),
+        "asked": list(list_turns(result.asked)),
         "is_dialogue": read_look(result) is not None,
     }
 
@@ -559,24 +559,6 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
         "height": height,
         "letter": max(width, height) / 28,  # the height of a box's label, as in report.html
     }
-
-
-def _make_messages(result: Result) -> list[dict[str, Any]]:
-    if read_look(result) is not None:
-        return [{"role": role, "parts": [("text", text)]} for role, text in list_turns(result)]
-    return [_make_message(message) for message in result.asked]
-
-
-def _make_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    parts = []
-    for part in message.get("parts") or ():
-        image = part.get("image") if isinstance(part, Mapping) else None
-        if isinstance(image, Mapping):
-            size = f"{image.get('width', '?')} × {image.get('height', '?')}"
-            parts.append(("image", f"image {size} · {image.get('mime', '')}"))
-        else:
-            parts.append(("text", str(part.get("text", ""))))
-    return {"role": str(message.get("role", "?")), "parts": parts}
 
 
 def _find_neighbours(
