@@ -17,10 +17,16 @@ from eyechart.types import OUTCOMES, Outcome, Reply, Sample, Score
 _LIGHTEST, _HEAVIEST = 1e-9, 1e15  # points: what sums of squares can hold beside each other
 _MAPPING = (dict, Mapping)  # a dict is seen at once; abstract classes take three times as long
 _NUMBER = (int, float)
-# A second parameter of one of these names, or one annotated as a text, is a gold and not a sample.
+# A second parameter of one of these names, or one annotated as a text, is a gold and not a sample. So is one
+# behind a text, unless it is called a sample: to compare a text with a sample is no error, and always false.
 _GOLDS = frozenset({
     "gold", "label", "target", "answer", "reference", "truth", "ground_truth", "gt", "expected",
+    "y", "y_true",
 })  # fmt: skip
+_TEXTS = frozenset(
+    {"pred", "prediction", "predicted", "text", "reply_text", "output", "hypothesis", "y_pred"}
+)
+_SAMPLES = frozenset({"sample", "row", "item", "example", "question"})
 
 
 def check_sample(sample: Any, number: int) -> Sample:
@@ -97,10 +103,11 @@ def _read_score(value: Any, reply: Reply, route: str) -> Score:
 @lru_cache(maxsize=256)
 def _takes_gold(function: Callable[..., Any]) -> bool:
     try:
-        second = [*inspect.signature(function).parameters.values()][1]
-    except (TypeError, ValueError, IndexError):  # not to be known: a reply and a sample
+        first, second, *_ = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # not to be known: a reply and a sample
         return False
-    return second.name in _GOLDS or second.annotation in (str, "str")
+    is_after_text = first.name in _TEXTS and second.name not in _SAMPLES
+    return second.name in _GOLDS or second.annotation in (str, "str") or is_after_text
 
 
 def check_score(score: Score) -> Score:

@@ -27,6 +27,14 @@ def by_pred(pred: Any, gold: Any) -> float:
     return 0.5 * (gold in pred)
 
 
+def by_output(output: Any, wanted: Any) -> bool:
+    return bool(output == wanted)
+
+
+def by_row(text: Any, row: Any) -> bool:
+    return text.text in row.golds
+
+
 def by_sample(reply: ec.Reply, sample: ec.Sample) -> bool:
     return any(gold in reply.text for gold in sample.golds)
 
@@ -39,6 +47,8 @@ def by_score(reply: ec.Reply, sample: ec.Sample) -> ec.Score:
 SCORERS: list[tuple[Callable[..., Any], float]] = [
     (by_text, 0.5),
     (by_pred, 0.25),
+    (by_output, 0.5),
+    (by_row, 0.5),
     (by_sample, 0.5),
     (by_score, 0.5),
 ]
