@@ -105,9 +105,7 @@ def _entry(text: bytes, where: str) -> LogEntry:
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
     if not 1 <= found.epoch <= reading.MAX_TRIALS:
         raise DataError(f"{name}: field epoch: it is counted from 1, to {reading.MAX_TRIALS} at most")
-    attached = _Attached(found.attachments or {}, name)
-    with reading.report_field_errors(name):
-        asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
+    asked, output = _place_texts(found, name)
     own = reading.read_own_sample(found.metadata, name)
     reply = reading.read_reply(output, name)
     failure = ""
@@ -150,44 +148,37 @@ def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
     return ("".join(golds),) if is_all else golds
 
 
-class _Attached:
-    """The texts that are attached to a sample, to be put in their places; images stay where they are.
+def _place_texts(found: _Sample, where: str) -> tuple[Any, Any]:
+    """Input and output with the texts that are attached to a sample in their places; images stay outside.
 
     One text can be named a million times, so what they become is counted.
     """
+    attached = (found.attachments or {}).items()
+    texts = {key: one for key, one in attached if isinstance(one, str) and not one.startswith("data:")}
+    left = min(_MAX_PLACED, _ALWAYS_PLACED + _TIMES_PLACED * sum(map(len, texts.values())))
 
-    def __init__(self, attachments: Mapping[str, Any], where: str) -> None:
-        self._texts = {
-            key: value
-            for key, value in attachments.items()
-            if isinstance(value, str) and not value.startswith("data:")
-        }
-        length = sum(map(len, self._texts.values()))
-        self._left = min(_MAX_PLACED, _ALWAYS_PLACED + _TIMES_PLACED * length)
-        self._where = where
-
-    def placed_in(self, value: Any) -> Any:
-        """The same value with the texts in it."""
-        if isinstance(value, str):
-            return _ATTACHED.sub(self._text, value) if "attachment://" in value else value
-        if isinstance(value, list):
-            return [self.placed_in(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self.placed_in(item) for key, item in value.items()}
-        return value
-
-    def _text(self, found: re.Match[str]) -> str:
-        text = self._texts.get(found[1])
-        if text is None:
-            return found[0]
-        self._left -= len(text)
-        if self._left < 0:
+    def insert(name: re.Match[str]) -> str:
+        nonlocal left
+        if (text := texts.get(name[1])) is None:
+            return name[0]
+        left -= len(text)
+        if left < 0:
             raise DataError(
-                f"{self._where}: field attachments: the same texts are named too often to put them in place",
+                f"{where}: field attachments: the same texts are named too often to put them in place",
                 hint=f"{_TIMES_PLACED} times their length is read, and {_MAX_PLACED // 1024**2} million "
                 "characters at most",
             )
         return text
+
+    def place(value: Any) -> Any:
+        if isinstance(value, str):
+            return _ATTACHED.sub(insert, value)
+        if isinstance(value, list):
+            return [place(item) for item in value]
+        return {key: place(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    with reading.report_field_errors(where):
+        return place(found.input), place(found.output)
 
 
 # -- A run as a log of Inspect: one JSON file that its reader accepts and its viewer opens.
