@@ -311,21 +311,21 @@ def _joins(tokens: Sequence[Token], place: int) -> bool:
         return inner is not None and inner.letters is not None
     if previous is None or following is None:
         return False
-    if mark in ",،" and (following.roles & r.THAT or (previous.roles & (r.MAYBE | r.BOUND) and place < 4)):
-        return True  # "I doubt, that it is B", "perhaps, B"
+    if mark in ",،" and previous.roles & (r.MAYBE | r.BOUND) and place < 4:
+        return True  # "perhaps, B"
     if mark == ":" and previous.is_letter:
         return following.letters is not None and not following.is_letter
     if mark not in ",،、":
         return False
     before, after = place - 1, place + 1
-    while before >= 0 and tokens[before].is_mark and tokens[before].word in _CLOSING:
+    while before and tokens[before].word in _CLOSING:
         before -= 1
     while after < len(tokens) and after - place < 6 and tokens[after].letters is None:
         is_between = tokens[after].roles & (r.OR | r.AND | r.OPTION | r.ARTICLE)
         if not is_between and tokens[after].word not in "([*\"'`_":
             return False
         after += 1
-    if before < 0 or after >= len(tokens) or tokens[before].letters is None:
+    if after >= len(tokens) or tokens[before].letters is None:
         return False
     last = tokens[after + 1] if after + 1 < len(tokens) else None
     return last is None or last.is_mark or bool(last.roles & (r.OR | r.AND))

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import lower, to_plain
-from eyechart.readers.languages import find_languages, load_languages
+from eyechart.readers.languages import build_lexicon, find_languages, load_languages
 from eyechart.readers.mentions.numbers import Number, find_numbers
 from eyechart.readers.mentions.units import COUNTS, ORDINAL, UNITS, Unit
 from eyechart.readers.wording import simplify_word
@@ -113,17 +114,8 @@ _UNIT_WORDS = re.compile(
 )
 _SIGN = re.compile(r"°\s?[CFcf](?![a-z])|(?:US|us)\$|[°º℃℉%€£¥₹₽₩¢$]|''|[\"'](?![A-Za-z])")
 _OF_ONE = re.compile(r"\s(?:of\s)?an?(?=\s[a-z])")  # "half an hour", "three quarters of an hour"
-_AND_A_PART = re.compile(r"\sand\sa\s(half|quarter)\b")
 _COMPOUND_GAP = re.compile(r",?\s{0,2}(?:and\s|&\s?)?")
 _NOUN = re.compile(r"\s?([a-z]+(?:[ -][a-z]+){0,2})")
-_NOT_NOUNS = r.words(
-    "in on at of and or is are was were be to for with by from the a an total altogether overall more"
-    " here there because as since but so which that this it i we you they he she per out left right each"
-    " all visible shown if then when where while who can could will would have has had do does did not no"
-    " than plus minus times x old different other only just also too now ago away long tall wide high deep"
-    " thick big ones items pieces things according based after before during versus vs about around"
-    " approximately roughly exactly maybe perhaps units unit points point o"
-)
 
 
 def find_quantities(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bool = False) -> list[Quantity]:
@@ -182,17 +174,15 @@ def _add_unit(text: str, number: Number) -> Quantity:
         return replace(plain, noun="decade", span=(first, last + 1))
     if found := _read_unit(text, last):
         units, stop = found
-        more = _AND_A_PART.match(text, stop)  # "two hours and a half"
-        part = 0.0 if more is None else 0.5 if more[1] == "half" else 0.25
-        span = (first, more.end() if more else stop)
-        return Quantity(number.value + part, number.face + part, units, span=span)
-    kept: list[str] = []
+        return Quantity(number.value, number.face, units, span=(first, stop))
+    known = build_lexicon(("en",)).words
     noun = _NOUN.match(text, last)
-    for word in re.split("[ -]", noun[1]) if noun else []:
-        if word in _NOT_NOUNS:
-            break
-        kept.append(word)
-    return replace(plain, noun=" ".join(kept))
+    words = re.split("[ -]", noun[1]) if noun else []
+    counted = takewhile(lambda word: not known.get(word, 0) & ~_NOUN_ROLES, words)  # not "5 in all"
+    return replace(plain, noun=" ".join(counted))
+
+
+_NOUN_ROLES = r.PERSON | r.LABEL | r.ADJECTIVE | r.SOURCE | r.OPTION
 
 
 def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
