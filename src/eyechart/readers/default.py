@@ -19,7 +19,7 @@ from eyechart.types import Reply, Sample, Score
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
-@scorer("default", version="11")
+@scorer("default", version="12")
 def score_default(reply: Reply, sample: Sample) -> Score:
     """With options: multiple choice. Otherwise by each gold: yes or no, a time, a date, a number, or text.
 
@@ -39,7 +39,7 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     return _score(reply, sample, judge_answer(reply.text, sample.golds, sample.question))
 
 
-@scorer("default-strict", version="8")
+@scorer("default-strict", version="9")
 def score_default_strict(reply: Reply, sample: Sample) -> Score:
     """Like `default`, without its tolerance for open answers.
 
@@ -67,7 +67,7 @@ def _is_literal(score: Score, gold: str) -> bool:
     )
 
 
-@scorer("choice", version="10")
+@scorer("choice", version="11")
 def score_choice(reply: Reply, sample: Sample) -> Score:
     """Our own reader against the gold, which may be given as the letter or as the option's text.
 
@@ -82,13 +82,13 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     return score_reading(reply, sample, reading, float(reading.letter in wanted))
 
 
-@scorer("text", version="9")
+@scorer("text", version="10")
 def score_text(reply: Reply, sample: Sample) -> Score:
     """The answer the reply states, compared with each gold in words."""
     return _score(reply, sample, judge_kind("text", reply.text, sample.golds))
 
 
-@scorer("number", version="8")
+@scorer("number", version="9")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, with its unit, against golds that are numbers."""
     verdict = judge_kind("number", reply.text, sample.golds)
@@ -98,7 +98,7 @@ def score_number(reply: Reply, sample: Sample) -> Score:
     return _score(reply, sample, verdict)
 
 
-@scorer("yes-no", version="8")
+@scorer("yes-no", version="9")
 def score_yes_no(reply: Reply, sample: Sample) -> Score:
     """Reads yes or no from the reply and compares it with the gold; true counts as yes, false as no."""
     return _score(reply, sample, judge_yes_no(reply.text, sample.golds, sample.question))

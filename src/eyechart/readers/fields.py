@@ -22,7 +22,7 @@ ABSENT = "absent"  # likewise: the fields whose gold is absent
 EXTRA = "(extra fields)"  # the row of fields that no gold has
 
 
-@scorer("fields", version="1")
+@scorer("fields", version="2")
 def score_fields(reply: Reply, sample: Sample) -> SampleScore:
     """The share of the gold object's fields that are right; with several gold objects, that of the best.
 

@@ -43,7 +43,7 @@ _AROUND = (
 )
 
 
-@judged_scorer("judged", version="12")
+@judged_scorer("judged", version="13")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
     choices = sample.choices or find_written_choices(sample)
