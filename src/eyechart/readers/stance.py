@@ -449,7 +449,7 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     is_round = bool(first.keys) and first.keys[0].endswith("0")
     if any(token.roles & r.BOUND or (token.roles & r.ABOUT and not is_round) for token in lead[-3:]):
         return True
-    if lead and lead[-1].roles & r.LABEL:
+    if lead and lead[-1].roles & (r.LABEL | r.OPTION):
         return lead[-1].word != "number"
     after = part[places[-1] + 1 : places[-1] + 3]
     is_bound = any(token.roles & (r.BOUND | r.ABOUT) for token in after)

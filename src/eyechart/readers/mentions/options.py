@@ -381,7 +381,7 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_engl
             if (after.word in _OF and token.word not in _SIDES) or is_other:
                 is_part = not before.roles & (r.ANSWER | r.OPTION)
             elif (
-                not after.roles
+                not after.roles & ~(0 if is_name else r.SOURCE)  # "the Nike logo"
                 and place < 2
                 and beyond is EDGE
                 and (before.is_mark or before.roles & r.ARTICLE)
