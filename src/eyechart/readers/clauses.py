@@ -387,7 +387,7 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
             carried &= ~r.IF
         if clause.starts_sentence and clause.words[0].word in _INVERTED:
             carried |= r.IF  # "Were there rails, I'd say B."
-        if clause.roles & _TOLD and _reports(tokens, clause):
+        if clause.roles & _TOLD and _reports(clause):
             carried |= r.REPORT
         clause.carried = carried
         is_speaker = clause.end - clause.start == 1 and clause.starts_sentence
@@ -411,6 +411,7 @@ def _is_step(part: Sequence[Token]) -> bool:
 
 
 _ACTS = r.THINK | r.SAY
+_TELLS = r.SAY | r.OPINION | r.CHOOSE | r.ANSWER | r.THINK
 _DEMANDS = ("want", "wanted", "said", "asked", "told")
 _CHOICES = ("pick", "choos", "chose", "select", "voted")
 
@@ -419,52 +420,42 @@ def _is_someone(token: Token) -> bool:
     return token.is_capital and not token.roles and not token.is_letter and token.word.isalpha()
 
 
-def _is_noun(token: Token | None) -> bool:
+def _is_noun(token: Token) -> bool:
     """Whether a word is none that we know, nor an option."""
-    return token is not None and not (token.roles or token.is_mark) and token.letters is None
+    return not (token.roles or token.is_mark) and token.letters is None
 
 
-def _reports(tokens: Sequence[Token], clause: Clause) -> bool:
+def _reports(clause: Clause) -> bool:
     """Whether a clause says what another thinks: "the student chose"; not "the chart says"."""
     if clause.roles & r.ACCORDING:
         return not clause.roles & r.SOURCE
+    words, last = clause.words, len(clause.words) - 1
     has_i = has_person = has_source = has_mention = False
-    for place in range(clause.start, clause.end):
-        token = tokens[place]
+    for place, token in enumerate(words):
         roles = token.roles
-        following = tokens[place + 1] if place + 1 < clause.end else None
-        if roles & r.REPORT:
-            return True
-        is_own = following is None or following.word.startswith(("i ", "we "))  # "Later I get D"
-        follows = 0 if is_own or following is None else following.roles
-        if token.word == "you" and following is not None and following.word in _DEMANDS:
-            return True  # "You want me to answer B."
-        is_verb_last = roles & r.SAY and place >= clause.end - 2 and not has_i
+        following = words[place + 1] if place < last else _NOTHING
         has_mention = has_mention or token.letters is not None
-        if is_verb_last and has_mention and not clause.roles & r.SOURCE:
+        if roles & r.REPORT or (has_person and roles & _TELLS):
             return True
-        acts = bool(follows & _ACTS) or (following is not None and following.word.startswith(_CHOICES))
-        if place == clause.start and _is_someone(token) and acts:
+        if token.word == "you" and following.word in _DEMANDS:
+            return True  # "You want me to answer B."
+        if _is_someone(token) and (following.roles & _ACTS or following.word.startswith(_CHOICES)):
             return True  # "Peter picked red."
-        if has_person and roles & (r.SAY | r.OPINION | r.CHOOSE | r.ANSWER | r.THINK):
-            return True
-        is_noun = _is_noun(following) or (following is not None and following.roles & r.PERSON)
-        if roles & r.SAY and place == clause.start and is_noun:
-            return True  # in languages that put the verb first
-        if roles & r.SAY and not has_i:
-            subject = tokens[place - 1] if place else None
-            if all(token.is_mark for token in tokens[clause.start : place]):
-                return subject is not None and subject.word in "\"'"  # '"B," said the boy'
-            if _is_noun(subject) and not has_source:
+        if roles & r.SAY:
+            if place >= last - 1 and has_mention and not clause.roles & r.SOURCE:
+                return True
+            if not place and (_is_noun(following) or following.roles & r.PERSON):
+                return True  # in languages that put the verb first
+            if not has_i and all(other.is_mark for other in words[:place]):
+                return clause.previous is not None  # '"B," said the boy'
+            if not has_i and not has_source and _is_noun(words[place - 1]):
                 return True  # "commenters say"
-        owns = (
-            roles & r.SELF
-            and token.word[:2] not in ("i", "i'", "we")
-            and following is not None
-            and not following.is_mark
-            and not following.roles & ~r.PERSON
-        )  # "my teacher"
-        has_source = has_source or bool(roles & (r.SOURCE | r.IT | r.OPTION | r.ANSWER))
+        is_owner = roles & r.SELF and token.word[:2] not in ("i", "i'", "we") and place < last
+        owns = is_owner and not following.is_mark and not following.roles & ~r.PERSON  # "my teacher"
+        has_source = has_source or bool(roles & (r.SOURCE | r.IT))
         has_person = has_person or (not has_i and bool(roles & r.PERSON or owns))
         has_i = has_i or (bool(roles & r.SELF) and not owns)
     return False
+
+
+_NOTHING = Token(0, 0, " ", is_mark=True)
