@@ -132,8 +132,7 @@ def _earlier(answered: Mapping[str, Any]) -> tuple[str, ...]:
     # An entry may be a pair of question and reply, as Qwen's chat keeps it.
     last = (entry[-1] if isinstance(entry, list | tuple) and entry else entry for entry in history)
     said = [replace_surrogates(str(entry)) for entry in last]
-    asked = answered.get("input_message_list")
-    if isinstance(asked, list | tuple):
+    if isinstance(asked := answered.get("input_message_list"), list | tuple):
         return tuple(said[: max(0, len(asked) - 1)])
     return tuple(said[:-1] if said[-1:] == [answered["prediction"]] else said)
 

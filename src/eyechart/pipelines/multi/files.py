@@ -190,9 +190,8 @@ class Prediction:
     def earlier(self) -> tuple[str, ...]:
         """The replies of earlier rounds, if the file has them; the history may include the last one."""
         history = self.answer_history
-        if not isinstance(history, list) or not all(isinstance(said, str) for said in history):
-            return ()
-        return tuple(history[:-1] if history[-1:] == [self.text] else history)
+        is_read = isinstance(history, list) and all(isinstance(said, str) for said in history)
+        return tuple(history[:-1] if history[-1:] == [self.text] else history) if is_read else ()
 
 
 def read_entries(path: Path) -> dict[str, Any]:

@@ -306,20 +306,15 @@ def _spool(place: Path) -> Iterator[TextIO]:
         with spool:
             yield spool
     except BaseException as err:  # also Ctrl-C
-        if partial.stat().st_size:
-            _name(err, f"the rows so far are in {partial}, one JSON object per line")
-        else:
+        what = f"the rows so far are in {partial}, one JSON object per line"
+        if not partial.stat().st_size:
             partial.unlink()
+        elif isinstance(err, EyechartError):
+            err.hint = f"{err.hint}; {what}" if err.hint else what
+        else:  # below its traceback
+            err.add_note(f"eyechart: {what}")
         raise
     partial.unlink()
-
-
-def _name(err: BaseException, what: str) -> None:
-    """Add a text to the hint of an eyechart error, below the traceback of others."""
-    if isinstance(err, EyechartError):
-        err.hint = f"{err.hint}; {what}" if err.hint else what
-    else:
-        err.add_note(f"eyechart: {what}")
 
 
 def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[str, None]:

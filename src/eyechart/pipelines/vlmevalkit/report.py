@@ -302,9 +302,7 @@ def to_file_name(name: str) -> str:
 # Written in two passes: the first finds the columns and the verdicts of circles, the second writes. As
 # published, the file of verdicts is sorted by index, and its columns are in lower case but for the options.
 
-_OUR_OWN = frozenset({"rotation"})  # set by eyechart in a sample's meta
 NOTED = "l2_category"  # the note's name of the column `l2-category`
-_SAME = {NOTED: "l2-category"}
 _VERDICT = ("hit", "log")
 _WRITTEN = frozenset({"prediction", *_VERDICT})  # columns of a source cannot take their place
 
@@ -340,7 +338,7 @@ def survey_results(
             sample = result.sample
             letters.update(sample.choices)
             if len(meta) < MAX_META:
-                meta.update(dict.fromkeys(str(key) for key in sample.meta if key not in _OUR_OWN))
+                meta.update(dict.fromkeys(str(key) for key in sample.meta if key != "rotation"))  # our own
             has_hints |= bool(sample.hint)
             has_answers |= bool(sample.golds)
             verdicts.see(result)
@@ -440,7 +438,7 @@ def _make_cell(name: str, sample: Sample) -> Cell:
     if is_path_column(name) and sample.images:
         places = [image.location for image in sample.images]
         return places[0] if len(places) == 1 else str(places)
-    return _sheet_cell(sample.meta.get(_SAME.get(name, "")))
+    return _sheet_cell(sample.meta.get("l2-category")) if name == NOTED else None
 
 
 def get_prediction(result: Result) -> str:

@@ -277,14 +277,11 @@ class Summarizer:
 
 def _read_newest(task: Task) -> Iterator[dict[str, dict[str, Any]]]:
     places = folders.find_folders(task)
-    for model in task.models:
-        for data in task.data:
-            if data.general is not None:
-                reports = (place / "reports" / model.name / f"{data.name}.json" for place in places)
-                if path := next(filter(Path.is_file, reports), None):
-                    yield {data.name: read_report(path)}
-                continue
-            stem = f"{model.name}_{data.name}"
-            found = (lines for place in places if (lines := read_accuracies(place / model.name, stem)))
-            if lines := next(found, ()):
-                yield {f"{stem}_acc": lines[0]}
+    for model, data in product(task.models, task.data):
+        stem = f"{model.name}_{data.name}"
+        if data.general is not None:
+            reports = (place / "reports" / model.name / f"{data.name}.json" for place in places)
+            if path := next(filter(Path.is_file, reports), None):
+                yield {data.name: read_report(path)}
+        elif lines := next(filter(None, (read_accuracies(place / model.name, stem) for place in places)), ()):
+            yield {f"{stem}_acc": lines[0]}

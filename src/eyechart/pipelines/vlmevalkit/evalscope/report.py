@@ -21,14 +21,14 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import yaml
 
+from eyechart.files import read_json
 from eyechart.pipelines.logs import writing
 from eyechart.pipelines.logs.reading import MARK, TRIAL
 from eyechart.pipelines.vlmevalkit.evalscope.general import PLACES, PRETTY_NAMES
@@ -95,7 +95,7 @@ def write_report(export: Export, dataset: str, model: str) -> Sequence[Path]:
         prepare_folder(folder)
     report = folders[2] / f"{dataset}.json"
     before = _subsets_before(report)
-    subsets = _write_lines(export, folders[0], folders[1], dataset, "subset" if _is_general(export) else key)
+    subsets = _write_lines(export, folders[:2], dataset, "subset" if _is_general(export) else key)
     kept = {name.casefold() for name in subsets}
     gone = [name for name in before if name.casefold() not in kept]
     for folder, name in itertools.product(folders[:2], gone):
@@ -162,19 +162,17 @@ def _is_general(export: Export) -> bool:
 
 def _subsets_before(report: Path) -> set[str]:
     """The subsets of an earlier report; files of those that are gone are removed."""
-    try:
-        known = msgspec.json.decode(report.read_bytes())["execution_summary"]["subsets"]
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-        return set()
-    return {name for name in known if name == _file_part(name)} if isinstance(known, dict) else set()
+    known = read_json(report, dict[str, Any]) or {}
+    with suppress(KeyError, TypeError, ValueError):
+        return {name for name in dict(known["execution_summary"]["subsets"]) if name == _file_part(name)}
+    return set()
 
 
 @dataclass(slots=True)
 class _Subset:
     """A subset, while its lines are written."""
 
-    predictions: IO[str]
-    reviews: IO[str]
+    files: tuple[IO[str], ...]  # of predictions, of reviews
     means: dict[str, list[float]] = field(default_factory=dict)  # by metric, one number per counted unit
     judged: list[str] = field(default_factory=list)  # the states of its verdicts
     counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
@@ -195,19 +193,17 @@ class _Subset:
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
             index = position * len(trials) + result.trial
-            self.predictions.write(
-                writing.encode_json_line(make_prediction_line(result, index, model)) + "\n"
-            )
-            line = make_review_line(result, index, judge, position if is_general else result.position)
-            self.reviews.write(writing.encode_json_line(line) + "\n")
-            if (score := line["sample_score"]["score"])["judge_summary"]:
+            review = make_review_line(result, index, judge, position if is_general else result.position)
+            for file, line in zip(
+                self.files, (make_prediction_line(result, index, model), review), strict=True
+            ):
+                file.write(writing.encode_json_line(line) + "\n")
+            if (score := review["sample_score"]["score"])["judge_summary"]:
                 self.judged.append(score["status"])
 
 
-def _write_lines(
-    export: Export, predictions: Path, reviews: Path, dataset: str, key: str
-) -> dict[str, _Subset]:
-    """Write both files of every subset; they appear when all are complete."""
+def _write_lines(export: Export, folders: Sequence[Path], dataset: str, key: str) -> dict[str, _Subset]:
+    """Write both files of every subset into the two folders; they appear when all are complete."""
     by_value: dict[str, _Subset] = {}
     names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
     is_general = _is_general(export)
@@ -224,11 +220,8 @@ def _write_lines(
                 value = OTHER_VALUES
             if value not in by_value:
                 name = _new_name(_file_part(value) or DEFAULT, names)
-                said, scored = (
-                    stack.enter_context(open_text_file(folder / f"{dataset}_{name}.jsonl"))
-                    for folder in (predictions, reviews)
-                )
-                by_value[value] = _Subset(said, scored)
+                paths = (folder / f"{dataset}_{name}.jsonl" for folder in folders)
+                by_value[value] = _Subset(tuple(stack.enter_context(open_text_file(path)) for path in paths))
             position = int(sample.id.rpartition("/")[2]) if is_general else trials[0].position
             by_value[value].add(trials, model, position, judge, is_general=is_general)
     return dict(zip(names.values(), by_value.values(), strict=True))
@@ -241,11 +234,8 @@ def _name_judge(manifest: Mapping[str, Any]) -> str:
 
 def _new_name(wanted: str, names: dict[str, str]) -> str:
     """A name that no other value has: `maps/charts` and `maps_charts` are two subsets."""
-    name = next(
-        name
-        for name in itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
-        if name.casefold() not in names
-    )
+    possible = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
+    name = next(name for name in possible if name.casefold() not in names)
     names[name.casefold()] = name
     return name
 
