@@ -124,9 +124,9 @@ def read_data(given: Any) -> tuple[DataEntry, ...]:
     for one in several:
         if not isinstance(one, str | Path) or not str(one).strip():
             raise UsageError(f"eval_config: data holds {one!r}, which is not the name of a dataset")
-    entries = tuple(DataEntry(name=_data_name(str(one).strip()), source=str(one).strip()) for one in several)
-    refuse_duplicates([entry.name for entry in entries], "dataset")
-    return entries
+    sources = [str(one).strip() for one in several]
+    refuse_duplicates(names := [*map(_data_name, sources)], "dataset")
+    return tuple(DataEntry(name=name, source=source) for name, source in zip(names, sources, strict=True))
 
 
 def _data_name(given: str) -> str:

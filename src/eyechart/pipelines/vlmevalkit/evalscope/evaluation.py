@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -134,11 +135,7 @@ class EvaluationFailed(EyechartError):
 
 
 def plan_evaluation(
-    task: Task,
-    model: ModelEntry,
-    questions: Questions,
-    folder: Path,
-    predictions: Path | None,
+    task: Task, model: ModelEntry, questions: Questions, folder: Path, predictions: Path | None
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
     # Both raise on a bad value, before the first request.
@@ -166,11 +163,8 @@ def plan_evaluation(
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
         # Another limit, model or dataset makes it another task, with another folder.
-        earlier = (
-            path
-            for place in folders.find_folders(task)
-            for path in find_siblings(plan.folder, place / folders.RUNS)
-        )
+        places = [place / folders.RUNS for place in folders.find_folders(task)]
+        earlier = chain.from_iterable(find_siblings(plan.folder, place) for place in places)
         plan = replace(plan, earlier=tuple(earlier))
     _refuse_to_replace(one, plan)
     return replace(one, plan=plan)
