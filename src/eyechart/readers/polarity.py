@@ -28,6 +28,8 @@ def read_statement(reply: str, question: str) -> Reading | None:
     is_unseen = bool(_UNSEEN.search(lower(text[: sentence[-1].end])))
     if (roles & (r.MAYBE | r.IF) or is_abstention(text)) and not is_unseen:
         return None
+    if _ASKING.search(lower(text[: sentence[-1].end])):
+        return None
     if roles & r.ANSWER or any(token.roles & r.NEUTRAL and "no" in token.word.split() for token in sentence):
         return None
     is_denied = is_unseen or bool(roles & (r.NOT | r.NOT_LAST | r.NONE | r.WRONG))
@@ -50,6 +52,9 @@ _UNSEEN = re.compile(
 )
 
 
+_ASKING = re.compile(
+    r"\b(?:let me|let's|let us|what|whether)\b"
+)  # an announcement: "Let me see what it shows."
 _UNCLEAR = re.compile(
     r"\b(?:clear|sure|certain|know|enough|determine|(?:see|view|access) the (?:image|picture|photo))\b"
     r"|不知道|不清楚|不确定"
