@@ -538,7 +538,7 @@ WRONG = [
     (["--max_answer_length", "0"], "max_answer_length is 0"),
     (["--img_max_pixels", "-1"], "img_max_pixels is -1"),
     (["--chat_completion_kwargs", '{"n": 3}'], "must not hold 'n'"),
-    (["--chat_completion_kwargs", "{"], "not JSON"),
+    (["--chat_completion_kwargs", "{"], "not a JSON object: Input data was truncated"),
     (["--chat_completion_kwargs", "[1]"], "not a JSON object"),
     (["--chat_completion_kwargs", '{"tempratur": 1}'], "did you mean temperature"),
     (["--chat_completion_kwargs", '{"zzz": 1}'], "extra_body"),
