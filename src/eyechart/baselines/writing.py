@@ -165,22 +165,17 @@ def _presence(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer | No
     match = re.search(
         r"(?:is there|are there|does .* (?:say|list|show)|is)(?: an?| any| the)? (.*)", question.text
     )
-    wanted = [stem(word) for word in split_words(_ON_PAPER.sub("", match[1]))] if match else []
-    if not wanted:
-        return None
+    wanted = {stem(word) for word in split_words(_ON_PAPER.sub("", match[1]))} if match else set()
     read = {stem(token) for word in sight.words for token in split_words(word.text)}
-    holds = all(word in read for word in wanted) != question.is_negated
-    evidence = {**_evidence("looked for the words", sight.words), "wanted": wanted}
-    return Answer("yes" if holds else "no", evidence)
+    answer = "yes" if (wanted <= read) != question.is_negated else "no"
+    return Answer(answer, _evidence("looked for the words", sight.words)) if wanted else None
 
 
 def _all_text(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     if not _TEXT.search(question.text) or question.is_yes_no or question.relation or question.asks_count:
         return None
-    if question.subject.places and not choices:
-        return None
     text = " ".join(word.text for row in group_rows(sight.words) for word in row)
-    if choices and match_option(text, choices) is None:
+    if match_option(text, choices) is None if choices else question.subject.places:
         return None
     return Answer(text, _evidence("all text, top to bottom", sight.words))
 
@@ -189,18 +184,22 @@ def _placed_word(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer |
     """Find the letter in the middle, the word below another."""
     if not _WRITTEN_THING.search(question.text) or question.is_yes_no or question.asks_count:
         return None
-    words = list(sight.words)
-    if question.relation in ("left", "right", "above", "below") and question.anchor is not None:
+    words, places = list(sight.words), question.subject.places
+    if question.relation in _AXES and question.anchor is not None:
         return _beside(question.relation, question.anchor, words)
-    if not question.subject.places or len(words) < 2:
+    if not places or len(words) < 2:
         return None
-    places = question.subject.places
-    x0, x1 = min(w.cx for w in words), max(w.cx for w in words)
-    y0, y1 = min(w.cy for w in words), max(w.cy for w in words)
-    x = x0 if "left" in places else x1 if "right" in places else (x0 + x1) / 2
-    y = y0 if "top" in places else y1 if "bottom" in places else (y0 + y1) / 2
-    found = min(words, key=lambda w: math.dist((w.cx, w.cy), (x, y)))
+
+    def aim(values: list[float], first: str, last: str) -> float:
+        low, high = min(values), max(values)
+        return low if first in places else high if last in places else (low + high) / 2
+
+    target = aim([w.cx for w in words], "left", "right"), aim([w.cy for w in words], "top", "bottom")
+    found = min(words, key=lambda w: math.dist((w.cx, w.cy), target))
     return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
+
+
+_AXES = {"left": (-1, 0), "right": (1, 0), "above": (0, -1), "below": (0, 1)}
 
 
 def _beside(relation: str, anchor: Phrase, words: Sequence[Box]) -> Answer | None:
@@ -208,13 +207,13 @@ def _beside(relation: str, anchor: Phrase, words: Sequence[Box]) -> Answer | Non
     anchors = [word for word in words if squeeze(word.text) == wanted]
     if len(anchors) != 1:
         return None
-    a = anchors[0]
+    a, (across, down) = anchors[0], _AXES[relation]
     fits = []
     for word in words:
         dx, dy = word.cx - a.cx, word.cy - a.cy
-        along, off = {"left": (-dx, dy), "right": (dx, dy), "above": (-dy, dx), "below": (dy, dx)}[relation]
-        if along > abs(off) * 1.5 and word is not a:
-            fits.append((along + 2 * abs(off), word))
+        along, off = dx * across + dy * down, abs(dx * down + dy * across)
+        if along > 1.5 * off:
+            fits.append((along + 2 * off, word))
     if not fits:
         return None
     found = min(fits, key=lambda item: item[0])[1]
@@ -225,11 +224,11 @@ def _name(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | 
     """A name, a title, a headline: what is written largest."""
     if not re.search(r"\bname\b|\btitle\b|\bheadline\b|\bcalled\b|\blargest (?:text|word)", question.text):
         return None
-    if question.is_yes_no or question.asks_count:
-        return None
     largest = max(sight.words, key=lambda word: word.height)
-    rivals = [w for w in sight.words if w is not largest and w.height > 0.9 * largest.height]
-    if rivals or (choices and match_option(largest.text, choices) is None):
+    has_rivals = sum(word.height > 0.9 * largest.height for word in sight.words) > 1
+    if question.is_yes_no or question.asks_count or has_rivals:
+        return None
+    if choices and match_option(largest.text, choices) is None:
         return None
     return Answer(largest.text, _evidence("largest writing", [largest]))
 
@@ -241,18 +240,18 @@ def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> 
     if question.subject.extreme or COMBINES.search(question.text):
         return None
     said = {stem(token) for token in question.tokens if len(token) > 2} - {stem("number"), stem("time")}
-    best: tuple[int, str, Box] | None = None
+    found = []
     for word in sight.words:
         hits = [m for m in re.finditer(r"[^\W\d_]{3,}", word.text) if stem(m[0]) in said]
-        if not hits:
-            continue
-        number = re.search(_NUMBER, word.text[hits[0].end() :]) or re.search(_NUMBER, word.text)
-        text = number[0] if number else _next_number(word, sight.words)
-        if text and (best is None or len(hits) > best[0]):
-            best = (len(hits), text, word)
-    if best is None or (choices and match_option(best[1], choices) is None):
+        number = hits and (re.search(_NUMBER, word.text[hits[0].end() :]) or re.search(_NUMBER, word.text))
+        if hits and (text := number[0] if number else _next_number(word, sight.words)):
+            found.append((len(hits), text, word))
+    if not found:
         return None
-    return Answer(best[1], _evidence("number beside the named words", [best[2]]))
+    _, text, word = max(found, key=lambda one: one[0])
+    if choices and match_option(text, choices) is None:
+        return None
+    return Answer(text, _evidence("number beside the named words", [word]))
 
 
 def _next_number(word: Box, words: Sequence[Box]) -> str:
@@ -260,13 +259,12 @@ def _next_number(word: Box, words: Sequence[Box]) -> str:
     for other in words:
         if not re.fullmatch(rf"\W*{_NUMBER}\W*\w{{0,3}}", other.text):
             continue
-        is_right = abs(other.cy - word.cy) < 0.6 * word.height and other.x0 > word.x0
-        is_below = abs(other.cx - word.cx) < max(word.x1 - word.x0, other.x1 - other.x0) / 2 and (
-            0 < other.y0 - word.y0 < 2.5 * max(word.height, other.height)
-        )
-        if is_right or is_below:
-            near.append((abs(other.cx - word.cx) + abs(other.cy - word.cy), other.text))
-    return min(near)[1] if near else ""
+        across, down = abs(other.cx - word.cx), abs(other.cy - word.cy)
+        is_right = down < 0.6 * word.height and other.x0 > word.x0
+        is_within = 0 < other.y0 - word.y0 < 2.5 * max(word.height, other.height)
+        if is_right or (is_within and across < max(word.width, other.width) / 2):
+            near.append((across + down, other.text))
+    return min(near, default=(0, ""))[1]
 
 
 def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:

@@ -42,7 +42,7 @@ from eyechart.types import Image, Message, Model, Reply, Request
 
 _THREADS = 4  # that cut and encode
 _BYTES_PER_PIXEL = 10  # of a decoded original: Pillow takes four, as many to convert it, its file the rest
-_MAX_DECODED_BYTES = 640 * 2**20  # one original of 50 megapixels, or several smaller ones
+_MAX_DECODED_BYTES = 1024 * 2**20  # two originals of 50 megapixels; one larger than it is decoded alone
 _MAX_HELD_BYTES = 512 * 2**20  # of images that dialogues keep for their next requests, and of these
 _HELD_PER_PIXEL = 8  # at most, of an encoded image: base64 of three bytes, and again in a request
 
