@@ -427,6 +427,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "an unknown setting": (["--look", "--look-param", "scal=2"], "scale"),
     "a bad setting": (["--look", "--look-param", "scale=0"], "at least"),
     "a wrong setting": (["--look", "--look-param", "unit=inches"], "unit"),
+    "a setting of another protocol": (["--look=zoom", "--look-param", "margin=0.5"], "no effect"),
     "a limit without look": (["--max-looks", "3"], "add --look"),
     "a class that takes a text": (["--look", "-m", "python:mine.py:Texts"], "messages"),
     "a baseline": (["--look", "-m", "baseline/random"], "messages"),

@@ -97,6 +97,8 @@ def make_rules(
     except msgspec.ValidationError as err:
         raise UsageError(f"--look-param: {err}", hint="see: eyechart docs look") from err
     for name in given:
+        if protocol not in _ONLY_IN.get(name, (protocol,)):
+            raise UsageError(f"--look-param {name} has no effect with --look={protocol}", hint="leave it out")
         value = getattr(read, name)
         least = 0 if name in _MAY_BE_ZERO else 1 if isinstance(value, int) else 0.01
         if not isinstance(value, str) and not least <= value < math.inf:
@@ -107,6 +109,12 @@ def make_rules(
     return replace(usual, max_looks=looks, **{name: getattr(read, name) for name in given})
 
 
+_ONLY_IN = {  # protocols, of settings that not all of them have
+    **dict.fromkeys(("attempts", "margin", "min_side", "min_area", "feedback"), ("search",)),
+    **dict.fromkeys(("searcher_unit", "searcher_patch", "searcher_area", "searcher_looks"), ("search",)),
+    **dict.fromkeys(("unit", "index", "calls_per_turn"), ("zoom", "tools")),
+    "tool_images": ("tools",),
+}
 _MAY_BE_ZERO = ("margin", "min_side", "min_area", "max_area", "crop_max_area", "feedback", "strict",
                 "tool_images", "searcher_looks")  # fmt: skip
 
