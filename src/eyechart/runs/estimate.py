@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
@@ -242,10 +243,7 @@ def _estimate(
         **counts,
         reasons=reasons,
         requests=work.requests,
-        bytes=work.asked.n_bytes,
-        images=work.asked.images,
-        text_tokens=work.asked.text_tokens,
-        image_tokens=work.asked.image_tokens,
+        **{name: work.asked[name] for name in ("bytes", "images", "text_tokens", "image_tokens")},
         completion_tokens=work.completion_tokens,
         judge_requests=work.judge_requests,
         judge_tokens=work.judge_tokens,
@@ -261,15 +259,7 @@ def _estimate(
 # -- Adding up the requests
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
-    text_tokens: int = 0
-    image_tokens: int = 0
-    n_bytes: int = 0
-    images: int = 0
-
-    def __add__(self, other: _Size) -> _Size:
-        return _Size(*map(operator.add, astuple(self), astuple(other)))
+Size = Counter[str]  # text_tokens, image_tokens, bytes and images of a request
 
 
 class Workload:
@@ -291,7 +281,7 @@ class Workload:
         self._n_at_once = min(most, capabilities.max_concurrency or most)
         scorers = (plan.scorers.scorer, *plan.scorers.also_scorers)
         self._judged = [one for one in scorers if isinstance(one, JudgedScorer)]
-        self.asked = _Size()
+        self.asked = Size()
         self.requests = 0
         self.replies = 0
         self._apart_tokens = 0  # of the prompts, if every reply takes its own request
@@ -323,7 +313,7 @@ class Workload:
     @property
     def prompt_tokens(self) -> tuple[int, int]:
         """If one request returns all trials of a sample, and if every reply takes its own request."""
-        asked = self.asked.text_tokens + self.asked.image_tokens
+        asked = self.asked["text_tokens"] + self.asked["image_tokens"]
         return asked, self._apart_tokens + self.looks.prompt_tokens
 
     @property
@@ -400,7 +390,7 @@ class Workload:
             yield "the model runs on this machine: its tokens cost nothing"
             return
         yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
-        if self.asked.images:
+        if self.asked["images"]:
             yield f"images: {self.rule.name}"
         if n_assumed:
             yield (
@@ -443,20 +433,20 @@ class Workload:
         if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
             yield f"--max-cost {format_usd(options.max_cost)} may stop the run before everything is asked"
 
-    def _add_request(self, size: _Size, *, n_replies: int) -> None:
+    def _add_request(self, size: Size, *, n_replies: int) -> None:
         self.requests += 1
         self.replies += n_replies
         if not self._is_free:
-            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
-            self.asked += size + _Size(n_bytes=_PER_REQUEST)
+            self._apart_tokens += n_replies * (size["text_tokens"] + size["image_tokens"])
+            self.asked += size + Size(bytes=_PER_REQUEST)
 
     def _add_rounds(self, messages: Sequence[Message]) -> None:
         """A conversation: each round repeats all earlier rounds, with short replies."""
-        so_far = _Size()
+        so_far = Size()
         for message in messages:
             if message == MODELS_TURN:
                 self._add_request(so_far, n_replies=1)
-                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
+                so_far += Size(text_tokens=SHORT_REPLY + PER_MESSAGE, bytes=4 * SHORT_REPLY)
             else:
                 so_far += self._size((message,))
         self._add_request(so_far, n_replies=1)
@@ -488,7 +478,7 @@ class Workload:
         )
         longest = LONG_REPLY if self._limit is None else self._limit
         each = self.rule.tokens(side, side, self._detail) + longest + PER_MESSAGE
-        more = n * (first.text_tokens + first.image_tokens) + each * n * (n + 1) // 2
+        more = n * (first["text_tokens"] + first["image_tokens"]) + each * n * (n + 1) // 2
         seen_side = int(math.sqrt(rules.searcher_area))
         seen = self.rule.tokens(seen_side, seen_side, self._detail) + JUDGE_WORDING
         searches = n if self._plan.look and self._plan.look.searcher else 0
@@ -503,9 +493,9 @@ class Workload:
             completion_tokens=self.judge_requests[end] * per_call,
         )
 
-    def _size(self, messages: Sequence[Message]) -> _Size:
+    def _size(self, messages: Sequence[Message]) -> Size:
         if self._is_free:
-            return _Size()
+            return Size()
         words = images = n_image_tokens = n_bytes = 0
         for message in messages:
             words += PER_MESSAGE
@@ -523,7 +513,7 @@ class Workload:
                     n_bytes += 4 * ((part.n_bytes + 2) // 3)
                     image = part
                 n_image_tokens += self.rule.tokens(image.width, image.height, self._detail)
-        return _Size(words, n_image_tokens, n_bytes, images)
+        return Size(text_tokens=words, image_tokens=n_image_tokens, bytes=n_bytes, images=images)
 
 
 def _sizes(images: Sequence[Image]) -> list[tuple[int, int]]:
