@@ -249,8 +249,7 @@ def execute_list(args: argparse.Namespace) -> int:
             known[name] = make_benchmark(name, {})
         except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
-    words = [_fold(word) for word in getattr(args, "words", [])]
-    group = getattr(args, "group", None)
+    words, group = [_fold(word) for word in args.words], args.group
     groups = {one.card.group or OTHERS for one in known.values()}
     if group and group not in groups:
         hint = suggest_name(group, sorted(groups), otherwise=f"groups: {', '.join(sorted(groups))}")
@@ -260,7 +259,7 @@ def execute_list(args: argparse.Namespace) -> int:
         for name, one in known.items()
         if all(word in _searched(one) for word in words) and group in (None, one.card.group or OTHERS)
     }
-    if getattr(args, "here", False):
+    if args.here:
         shown = {name: found for name, found in shown.items() if found[1] is not None}
     if args.json:
         print_json({name: _to_json(one, path) for name, (one, path) in shown.items()})
@@ -322,11 +321,8 @@ def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> Render
 def _places(benchmark: Benchmark) -> str:
     """VLMEvalKit's file and the hub data set."""
     card = benchmark.card
-    return ", ".join(filter(None, (f"{card.file}.tsv" if card.file else "", *_repositories(benchmark))))
-
-
-def _repositories(benchmark: Benchmark) -> list[str]:
-    return list(dict.fromkeys(part.partition(":")[0] for part in benchmark.card.hub))
+    repositories = dict.fromkeys(part.partition(":")[0] for part in card.hub)
+    return ", ".join(filter(None, (f"{card.file}.tsv" if card.file else "", *repositories)))
 
 
 def execute_get(args: argparse.Namespace) -> int:

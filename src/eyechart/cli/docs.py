@@ -81,7 +81,9 @@ def find_page(name: str) -> Path:
         sections := [one for page, path in known.items() for one in _find_sections(page, path, wanted)]
     ):
         hint = f"sections about it: {', '.join(sections[:8])}."
-    elif not near and (pages := [page for page, path in known.items() if _mentions(path, name)]):
+    elif not near and (
+        pages := [page for page, path in known.items() if name.lower() in path.read_text("utf-8").lower()]
+    ):
         hint = f"pages that mention it: {', '.join(pages[:8])}."
     raise UnknownName(f"no page named {name!r}", hint=f"{hint} See: eyechart docs".lstrip())
 
@@ -91,10 +93,6 @@ def _find_sections(page: str, path: Path, word: str) -> Iterator[str]:
     for _, head in _headings(path.read_text(encoding="utf-8").splitlines()):
         if word in (anchor := _make_anchor(head[2])).split("-") or f"{word}s" in anchor.split("-"):
             yield f"{page}#{anchor}"
-
-
-def _mentions(path: Path, word: str) -> bool:
-    return word.lower() in path.read_text(encoding="utf-8").lower()
 
 
 def _list_pages() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -90,7 +90,7 @@ def execute_check(args: argparse.Namespace) -> int:
             return 0
         raise UsageError(f"{args.sheet}: none of its replies is scored in {done.folder}")
     if args.json:
-        print_json(_to_json(done, card.by_person))
+        print_json({"run": str(done.folder), "scorer": done.summary.scorer, **card.by_person.to_json()})
     else:
         print_rich(*_render(done, card.by_person))
     return 0
@@ -112,10 +112,6 @@ def _write(args: argparse.Namespace, folder: str) -> int:
         note("fill in the column verdict (right, wrong or unsure), then read it back:")
         note(f"  eyechart judge check {folder} --sheet {draw.sheet}")
     return 0
-
-
-def _to_json(done: Run, check: PersonCheck) -> dict[str, Any]:
-    return {"run": str(done.folder), "scorer": done.summary.scorer, **check.to_json()}
 
 
 def _render(done: Run, check: PersonCheck) -> list[RenderableType]:

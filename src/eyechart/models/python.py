@@ -488,7 +488,9 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     if called not in ("", "__call__", "generate", "generate_batch"):
         shape = shapes.get(called)
     elif _takes_messages(signature):
-        shape = Shape(_pass_messages, 1, is_batch=is_batch, takes_messages=True)
+        shape = Shape(
+            lambda request, folder: (list(request.messages),), 1, is_batch=is_batch, takes_messages=True
+        )
     else:
         form = _image_form(thing, signature)
         shape = Shape(
@@ -591,10 +593,6 @@ def _writes_urls(kind: Any) -> bool:
     except (OSError, TypeError, KeyError):
         around = own
     return "image_url" in own and "data:" not in around
-
-
-def _pass_messages(request: Request, folder: Path) -> tuple[Any, ...]:
-    return (list(request.messages),)
 
 
 def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[Any, ...]:

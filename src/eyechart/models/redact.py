@@ -214,9 +214,7 @@ def _compile_pattern(values: Iterable[str]) -> re.Pattern[str] | None:
     if not found:
         return None
     longest_first = sorted(found, key=lambda form: (-len(form), form))
-    return re.compile("|".join(map(_as_pattern, longest_first)))
-
-
-def _as_pattern(form: str) -> str:
-    found = re.escape(form)
-    return found if len(form) >= _ANYWHERE else rf"(?<!\w){found}(?!\w)"
+    word = r"(?<!\w){}(?!\w)"
+    return re.compile(
+        "|".join(("{}" if len(form) >= _ANYWHERE else word).format(re.escape(form)) for form in longest_first)
+    )
