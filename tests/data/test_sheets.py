@@ -10,6 +10,7 @@ import pytest
 
 from eyechart.data.files import sheets
 from eyechart.data.files.sheets import WorkbookReader, is_workbook
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from support.tables import write_workbook
 
@@ -153,3 +154,10 @@ def test_a_child_that_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch
     path = sheet_of(tmp_path / "slow.xlsx", "A1", "CV1000000")
     with pytest.raises(DataError, match="it needs more than 1 s of CPU time"):
         values(path)
+
+
+def test_a_text_that_is_called_a_workbook_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"question": "?"}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl: not a workbook"):
+        open_source(path, SourceOptions(format="xlsx"))
