@@ -6,7 +6,7 @@ import pytest
 from eyechart.data.columns.meaning import SourceOptions, detect, parse_row, to_text
 from eyechart.data.files.rows import Row
 from eyechart.errors import DataError
-from eyechart.types import Sample
+from eyechart.types import ImageRef, Sample
 
 
 def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> Sample:
@@ -17,11 +17,14 @@ def with_cells(
     values: dict[str, Any], format: str = "tsv", **fields: str
 ) -> tuple[Sample, list[tuple[str, Any]]]:
     row = Row(1, 2, values)
-    return parse_row(
-        row,
-        detect(Path("a." + format), format, "utf-8", tuple(values), [row], SourceOptions(fields=fields)),
-        "a: row 1",
-    )
+    found: list[tuple[str, Any]] = []
+
+    def place(name: str, cells: list[tuple[str, Any]]) -> tuple[str, tuple[ImageRef, ...]]:
+        found.extend(cells)
+        return name, ()
+
+    seen = detect(Path("a." + format), format, "utf-8", tuple(values), [row], SourceOptions(fields=fields))
+    return parse_row(row, seen, "a: row 1", place), found
 
 
 MCQ = {"index": "1", "question": "?", "A": "x", "B": "y", "answer": "B"}

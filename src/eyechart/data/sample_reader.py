@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -93,12 +93,15 @@ class SampleReader:
 
     def _build_sample(self, row: Row) -> Sample:
         where = name_row(self.path, row.number, row.line)
-        sample, cells = parse_row(row, self.detection, where)
-        name = self._make_unique(sample.id, row, where)
-        images = self._read_images(cells, row, where)
-        if images:
-            self.images[_key(sample.id)] = images
-        return replace(sample, id=name, images=images)
+
+        def place(sample_id: str, cells: list[tuple[str, object]]) -> tuple[str, tuple[ImageRef, ...]]:
+            name = self._make_unique(sample_id, row, where)
+            images = self._read_images(cells, row, where)
+            if images:
+                self.images[_key(sample_id)] = images
+            return name, images
+
+        return parse_row(row, self.detection, where, place)
 
     def _make_unique(self, sample_id: str, row: Row, where: str) -> str:
         first = self.first_rows.setdefault(sample_id, row.number)

@@ -447,11 +447,12 @@ def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> str:
 # -- Rows into samples
 
 
-def parse_row(row: Row, detection: Detection, where: str) -> tuple[Sample, list[tuple[str, Any]]]:
-    """The sample of a row without images, and the cells that hold these: column and value, in order.
+# From an id and the cells of images (column and value, in order) to the id that is used and the images.
+Place = Callable[[str, list[tuple[str, Any]]], tuple[str, tuple[ImageRef, ...]]]
 
-    `where` names the row in messages.
-    """
+
+def parse_row(row: Row, detection: Detection, where: str, place: Place) -> Sample:
+    """The sample of a row; `where` names the row in messages."""
     values = row.values
     fields = detection.tried
     letters = detection.letters
@@ -493,18 +494,20 @@ def parse_row(row: Row, detection: Detection, where: str) -> tuple[Sample, list[
     hint = to_text(take("hint"))
     meta: dict[str, Any] = {group: text for group in GROUPS if (text := to_text(take(group)))}
     used.update(meta, [column for column, _ in cells])
-    sample = Sample(
-        id=sample_id,
+    meta |= _list_rest(values, used, fields.get("image", ()))
+    name, images = place(sample_id, cells)
+    return Sample(
+        id=name,
         question=question,
+        images=images,
         golds=golds,
         choices=choices,
         choices_text=choices_text,
         hint=hint,
-        meta=meta | _list_rest(values, used, fields.get("image", ())),
+        meta=meta,
         withheld=withheld,
         row=row.number,
     )
-    return sample, cells
 
 
 def _list_rest(values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]) -> dict[str, Any]:
