@@ -531,11 +531,11 @@ class HubReader(msgspec.Struct, frozen=True):
         cells = ArrowCells("hub", self.origin, self._file)
         features = self.loaded.dataset.features
         labels = {name: names for name in features if (names := getattr(features[name], "names", None))}
-        unread = [name for name in self.image_columns() if name not in blobs]
+        unread = dict.fromkeys(name for name in self.image_columns() if name not in blobs)
         number = 0
         for batch in self.loaded.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
-            for found in cells.read_rows(batch.drop_columns(unread), number, blobs):
-                values = dict.fromkeys(batch.column_names) | found
+            for values in cells.read_rows(batch, number, {*blobs, *unread}):
+                values |= unread
                 number += 1
                 for name, names in labels.items():  # of a ClassLabel
                     if isinstance(at := values[name], int):

@@ -93,8 +93,10 @@ class ParquetReader(msgspec.Struct):
                             what = f"{self.path.name}: row {number}: {_TOO_LONG}"
                             on_problem(DataError(what, hint="store large images in separate files"))
                             continue
-                        values |= {name: self._cells.locate(number - 1, name) for name in unread}
-                        yield Row(number, 0, {name: values[name] for name in names})
+                        if unread:
+                            values |= {name: self._cells.locate(number - 1, name) for name in unread}
+                            values = {name: values[name] for name in names}
+                        yield Row(number, 0, values)
                 except _damage() as err:
                     rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
                     what = f"{self.path.name}: {rows}: damaged ({shorten(str(err))})"
@@ -130,12 +132,13 @@ class ArrowCells:
 
     def read_rows(self, batch: Any, before: int, blobs: Collection[str]) -> Iterator[dict[str, Any]]:
         """The rows of a batch that follows so many rows; those of the columns `blobs` may hold images."""
-        columns = {
-            name: self._read_blobs(column, name, before) if name in blobs else iter(read_cells(column))
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        }
-        for _ in range(batch.num_rows):
-            yield {name: next(values) for name, values in columns.items()}
+        names = batch.schema.names
+        columns = (
+            self._read_blobs(column, name, before) if name in blobs else read_cells(column)
+            for name, column in zip(names, batch.columns, strict=True)
+        )
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(names, cells, strict=True))
 
     def locate(self, row: int, column: str) -> ImageRef:
         return ImageRef(kind=self.kind, location=self.location, offset=row, column=column)
