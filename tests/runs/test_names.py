@@ -114,6 +114,12 @@ def test_mmbench_names_its_sets() -> None:
         next(iter(find_benchmark("mmbench-dev-en", Options()).source))
 
 
+def test_mmbench_names_the_file_that_is_there(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "MMBench_DEV_EN.tsv", 2)
+    done = eyechart("run", "mmbench", "-m", "baseline/random", cwd=tmp_path)
+    assert (done.code, "hint: eyechart run MMBench_DEV_EN.tsv; " in done.err) == (2, True)
+
+
 @pytest.mark.parametrize("word", ["seed-bench", "SEEDBench_IMG", "seedbench img"])
 def test_a_search_ignores_case_hyphens_and_underscores(word: str, tmp_path: Path) -> None:
     done = eyechart("data", "list", *word.split(), cwd=tmp_path)

@@ -79,7 +79,11 @@ def _declare(name: str, published: str, about: str, others: tuple[str, ...] = ()
 
         def opened() -> Source:
             if not (file or published):
-                raise DataError(f"{name} needs a file", hint=_WHICH)
+                here = sorted(path.name for path in Path().glob("MMBench*.tsv"))
+                hint = (
+                    f"{' or '.join(f'eyechart run {one}' for one in here[:2])}; {_WHICH}" if here else _WHICH
+                )
+                raise DataError(f"{name} needs a file", hint=hint)
             if file:
                 return open_mmbench(file, cells)
             for one in (published, *others):
