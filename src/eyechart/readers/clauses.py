@@ -179,7 +179,7 @@ def mark_quoted(tokens: Sequence[Token]) -> None:
             continue
         elif opened >= 0:
             inside = tokens[opened + 1 : place]
-            is_polar = len(inside) == 1 and inside[0].roles & (r.YES | r.NO)
+            is_polar = any(other.roles & (r.YES | r.NO) for other in inside)
             if (is_polar or sum(not other.is_mark for other in inside) > 1) and _is_cited(tokens, opened):
                 for other in inside:
                     other.is_quoted = True

@@ -120,7 +120,7 @@ def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | No
     named = options.find_all(words) if len(words) <= options.n_chars + 30 else ()
     if letter := options.find_letter(words):
         return _reading(letter, "bare-letter", span, is_whole=True)
-    if named and not (start and words[0].isdecimal() and text[start - 1] in "<>≥≤≠~±#-$€£§№"):
+    if named and not (start and text[start - 1] in "<>≥≤≠~±#-$€£§№"):
         is_one = len(named) == 1
         return _reading(named[0] if is_one else None, "option-text" if is_one else "ambiguous", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):

@@ -32,7 +32,6 @@ UNIT_WORDS = r.words(
     " gram grams kilogram kilograms dozen hundred thousand million billion k"
 )
 _SHORT_TEXT = 40  # characters: a letter, an option's words
-_SHORT = 400  # characters of options that are prepared once for thousands of questions
 
 
 def list_keys(tokens: Sequence[Token]) -> list[tuple[str, int]]:
@@ -167,7 +166,7 @@ class Options(msgspec.Struct, frozen=True):
 def prepare_options(choices: Mapping[str, str]) -> Options:
     """Options prepared for reading; the same choices are prepared once."""
     items = tuple((str(letter), str(text)) for letter, text in choices.items())
-    return (_prepared if sum(len(text) for _, text in items) <= _SHORT else _prepared_long)(items)
+    return _prepare(items)
 
 
 def _compared(text: str) -> str:
@@ -197,6 +196,7 @@ def _find_keys(text: str) -> Keys:
 _short_keys = lru_cache(maxsize=4096)(_find_keys)
 
 
+@lru_cache(maxsize=2048)
 def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
     texts: dict[str, tuple[str, ...]] = {}
     by_keys: dict[Keys, tuple[str, ...]] = {}
@@ -236,10 +236,6 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
         else {},
         has_letters=any(len(text.strip()) == 1 and text.strip().isalpha() for _, text in items),
     )
-
-
-_prepared = lru_cache(maxsize=4096)(_prepare)
-_prepared_long = lru_cache(maxsize=64)(_prepare)
 
 
 def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Keys]:
