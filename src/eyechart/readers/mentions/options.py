@@ -337,7 +337,7 @@ def _is_named(
         return False
     if wanted in options.bare and _is_counted(tokens, last):
         return False
-    is_polar = len(wanted) == 1 and tokens[place].roles & (r.YES | r.NO)
+    is_polar = len(wanted) == 1 and tokens[place].roles & (r.YES | r.NO | r.NOT)
     return not is_polar or _answers(tokens, place)
 
 
