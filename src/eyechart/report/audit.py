@@ -160,30 +160,20 @@ def compare_conditions(
 
 def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Interval | None:
     """The mean of a condition over its scored questions, with its interval."""
-    scored = [
-        (value, weight, cluster)
-        for value, weight, cluster in zip(
-            questions.values[condition], questions.weights, questions.clusters, strict=True
-        )
-        if value is not None
-    ]
-    if not scored:
-        return None
-    values, weights, clusters = zip(*scored, strict=True)
-    return stats.interval(values, weights, clusters)
+    found, values = stats.Moments(), questions.values[condition]
+    for value, weight, cluster in zip(values, questions.weights, questions.clusters, strict=True):
+        if value is not None:
+            found.add(value, weight, cluster)
+    return found.interval()
 
 
 def compute_mean_chance(questions: AuditedQuestions) -> float | None:
     """What guessing scores on the questions that have a score with the image."""
-    known = [
-        (chance, weight)
-        for chance, weight, value in zip(
-            questions.chances, questions.weights, questions.values[IMAGE], strict=True
-        )
-        if value is not None
-    ]
-    total = sum(weight for _, weight in known)
-    return sum(chance * weight for chance, weight in known) / total if total else None
+    found, values = stats.Moments(), questions.values[IMAGE]
+    for chance, weight, value in zip(questions.chances, questions.weights, values, strict=True):
+        if value is not None:
+            found.add(chance, weight)
+    return found.mean
 
 
 def _share(flags: Iterable[bool | None]) -> float | None:

@@ -130,8 +130,9 @@ class Standing:
     ranks: tuple[int, int]  # best and worst plausible rank
 
     def to_json(self) -> dict[str, Any]:
-        named = {"run": self.run, "model": self.model, "score": self.score, "ci95": list(self.ci95)}
-        return {**named, "rank": self.rank, "ranks": list(self.ranks)}
+        found: dict[str, Any] = to_json_value(self)
+        del found["label"]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

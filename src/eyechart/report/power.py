@@ -19,7 +19,6 @@ from eyechart.report.compare import ALPHA, Comparison, format_points
 from eyechart.report.table import PlainTable, format_percent
 
 USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000)
-USUAL_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

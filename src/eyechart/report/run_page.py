@@ -445,9 +445,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "overall": overall.to_json(),
         "also": {hide_folders(name): group.to_json() for name, group in summary.also.items()},
         "by": summary.to_json()["by"],
-        "levels": [
-            {"name": one.name, "score": one.score, "ci95": one.ci95} for one in (*levels, *facts.levels)
-        ],
+        "levels": [*levels, *facts.levels],
         "notes": [hide_folders(one) for one in (*facts.notes, *summary.remarks)],
         "trials": list(_tell_trials(summary)),
         "metrics": [

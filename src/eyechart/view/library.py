@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -142,13 +143,10 @@ class Library:
             raise NotFound(f"no audit named {audit!r} here")
         path = folder / BLIND_NAME
         found: list[dict[str, Any]] = []
-        if path.is_symlink() or not path.is_file():
-            return found
-        with contextlib.suppress(OSError, ValueError, msgspec.DecodeError), path.open("rb") as file:
-            for line in file:
-                if len(found) == at_most:
-                    break
-                found.append(msgspec.json.decode(line, type=dict[str, Any]))
+        if path.is_file() and not path.is_symlink():
+            with contextlib.suppress(OSError, ValueError, msgspec.DecodeError), path.open("rb") as file:
+                lines = islice(file, at_most)
+                found.extend(msgspec.json.decode(line, type=dict[str, Any]) for line in lines)
         return found
 
     def _read_json(self, path: Path) -> dict[str, Any]:
