@@ -20,6 +20,7 @@ from eyechart import baselines
 from eyechart.integrations.transformers import EvaluateCheckpoints
 from eyechart.models.hf import chat, kept, speed, weights
 from eyechart.models.hf.chat import decode_image
+from support.pages import read_blocks
 
 TINY = Path(baselines.__file__).parent / "tiny_vlm"
 QUESTION, STEPS = "What color is the shape?", 10
@@ -114,7 +115,8 @@ def test_the_curve_of_a_training(trained: tuple[Path, Path, Trainer]) -> None:
     logged = [row["eyechart/shapes"] for row in trainer.state.log_history if "eyechart/shapes" in row]
     assert logged == [point.score for point in curve.points]
     assert trainer.model.training
-    assert "<svg" in found.page.read_text(encoding="utf-8")
+    [drawn] = read_blocks(found.page)["data"]["curves"]
+    assert [point["step"] for point in drawn["points"]] == [5 * k for k in range(1, STEPS + 1)]
 
 
 def test_all_in_one_process_with_one_model(
