@@ -52,7 +52,7 @@ def test_labelled_replies_are_well_formed(path: Path) -> None:
         ("choice_probes", 1, 1.0, 1.0),
         ("choice_real", 0, 0.985, 1.0),
         ("choice_styles", 23, 0.95, 0.96),
-        ("choice_traps", 27, 0.945, 0.985),
+        ("choice_traps", 26, 0.945, 0.985),
         ("choice_unseen", 3, 0.96, 0.97),
     ],
 )

@@ -84,7 +84,7 @@ def find_statements(clauses: Sequence[Clause]) -> list[Statement]:
                 continue
         opening = _open_roles(clause.words)
         turn = opening if clause.starts_sentence else turn | opening
-        for one in _judge(clause, opening, turn, is_item=number in items):
+        for one in _judge(clause, opening, turn):
             is_item = number in items and one.kind in _SAID and one.strength < STATED
             if one.is_letter and one.kind == "considered":
                 looked_at, n_sentences = one.letters, 0
@@ -181,7 +181,7 @@ def _pronounce(statement: Statement, verdict: int) -> Statement:
     return replace(statement, kind="asserted", strength=STATED)
 
 
-def _judge(clause: Clause, opening: int, turn: int, *, is_item: bool) -> Iterator[Statement]:
+def _judge(clause: Clause, opening: int, turn: int) -> Iterator[Statement]:
     part = clause.words
     groups = _find_groups(part)
     span = (part[0].start, part[-1].end)
@@ -209,7 +209,7 @@ def _judge(clause: Clause, opening: int, turn: int, *, is_item: bool) -> Iterato
         kind = _find_context(part, group, clause)
         strength = NAMED
         if kind == "asserted":
-            strength = _find_strength(clause, group, is_item=is_item)
+            strength = _find_strength(clause, group)
         first = part[group.places[0]]
         is_word = not group.is_letter
         if kind != "asserted":
@@ -411,7 +411,7 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
         return "given-up"
     if part[group.places[0]].is_quoted:
         return "considered"
-    if _is_hedged(group) or (
+    if (group.before | group.after) & r.MAYBE or (
         clause.roles & r.WOULD and not clause.roles & (r.SELF | r.ANSWER) and not group.is_alone
     ):
         return "possible"
@@ -425,13 +425,6 @@ def _find_context(part: Sequence[Token], group: Group, clause: Clause) -> str:
     return "asserted"
 
 
-def _is_hedged(group: Group) -> bool:
-    """Whether a clause says "perhaps"; after an answer that is chosen, the word is about something else."""
-    return bool(
-        group.before & r.MAYBE or (group.after & r.MAYBE and not group.before & (r.CHOOSE | r.ANSWER))
-    )
-
-
 def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
     """Whether a number is only a bound, or points somewhere: "at least 3", "3 or more", "Figure 3"."""
     first = part[places[0]]
@@ -439,9 +432,7 @@ def _is_qualified(part: Sequence[Token], places: Sequence[int]) -> bool:
         return False
     lead = part[max(0, places[0] - MAX_LEAD) : places[0]]
     at = next((at for at in reversed(range(len(lead))) if lead[at].keys), -1)
-    if at >= 0 and any(
-        not (token.is_mark or token.word == "to") for token in lead[at + 1 :]
-    ):  # "from 12 to 30 it rose by 18": only what follows 30 belongs to 18
+    if at >= 0:  # "from 12 to 30 it rose by 18": only what follows 30 belongs to 18
         lead = lead[at + 1 :]
     elif part[0].roles & r.BOUND:
         return True
@@ -521,13 +512,12 @@ def _is_general(part: Sequence[Token], group: Group) -> bool:
         return True  # "The nucleus stores DNA."
     is_plural = first == 0 and part[first].word.endswith("s")
     if is_plural and len(rest) > 1:  # "Buses are large vehicles."
-        is_verb = rest[1].word.endswith(("ing", "ed", "en"))
-        return not is_verb and (not rest[1].roles or bool(rest[1].roles & r.ADJECTIVE))
+        return not rest[1].roles or bool(rest[1].roles & r.ADJECTIVE)
     is_usual = rest[0].word in ("has", "have", "would", "can", "may", "usually", "often")
     return is_plural or (is_usual and first > 0)
 
 
-def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
+def _find_strength(clause: Clause, group: Group) -> int:
     """How strongly a mention is asserted, by the words before it and after it."""
     if group.is_left:
         return STATED
@@ -542,7 +532,7 @@ def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
             break
         tail |= _find_role_after(part, place)
     before = clause.previous
-    if before is not None and before.is_heading and group.places[0] <= 3 and not is_item:
+    if before is not None and before.is_heading and group.places[0] <= 3:
         heading = before.roles
         if heading & (r.LISTING | r.NOT | r.WRONG):
             return NAMED
@@ -550,7 +540,7 @@ def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
         heading = heading if is_open else 0
     if heading & r.ANSWER:
         return HEADED
-    if lead & r.ANSWER and lead & (r.BE | r.SO):
+    if lead & r.ANSWER:
         return STATED
     if lead & r.CHOOSE and (group.is_letter or lead & (r.SELF | r.ANSWER)):
         return STATED
@@ -562,7 +552,7 @@ def _find_strength(clause: Clause, group: Group, *, is_item: bool) -> int:
         return STATED
     if tail & r.CHOOSE and _is_chosen(part, group):
         return STATED
-    if lead & (r.ANSWER | r.SO):
+    if lead & r.SO:
         return CONCLUDED
     if before is not None and len(before.words) < 4 and not clause.starts_sentence and before.roles & r.SO:
         return CONCLUDED
