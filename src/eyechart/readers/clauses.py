@@ -190,13 +190,10 @@ def mark_quoted(tokens: Sequence[Token]) -> None:
 
 def _is_cited(tokens: Sequence[Token], quote: int) -> bool:
     """Whether words before a quotation in its sentence say that it is one; "I choose" and "so" do not."""
-    place, n_words = quote - 1, 0
-    while place >= max(0, quote - MAX_CITED) and not tokens[place].is_end:
-        if tokens[place].roles & (r.ANSWER | r.CHOOSE | r.SO | r.RIGHT):
-            return False
-        n_words += not tokens[place].is_mark
-        place -= 1
-    return n_words > 1
+    nearest = reversed(tokens[max(0, quote - MAX_CITED) : quote])
+    before = list(itertools.takewhile(lambda token: not token.is_end, nearest))
+    is_own = any(token.roles & (r.ANSWER | r.CHOOSE | r.SO | r.RIGHT) for token in before)
+    return not is_own and sum(not token.is_mark for token in before) > 1
 
 
 def skip_back(tokens: Sequence[Token], place: int, roles: int) -> int:
