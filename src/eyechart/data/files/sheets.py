@@ -94,7 +94,9 @@ def refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as err:
-        raise DataError(f"{path.name}: not a workbook ({err})", hint="is --format right?") from err
+        raise DataError(
+            f"{path.name}: not a workbook ({err})", hint="is it a file of another format?"
+        ) from err
     if size > MAX_UNPACKED:
         raise DataError(
             f"{path.name}: the archive unpacks to {size / 1024**3:,.1f} GB",

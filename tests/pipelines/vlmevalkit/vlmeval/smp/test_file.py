@@ -114,7 +114,7 @@ def test_names_beside_the_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.txt", b"x", r"use \.tsv"),
         ("a.json", b"{", "invalid JSON"),
         ("a.jsonl", b"{}\n{\n", "line 2"),
-        ("a.xlsx", b"no workbook", "cannot be read as a spreadsheet"),
+        ("a.xlsx", b"no workbook", "not a workbook"),
         ("a.tsv", b"", "cannot be read as a table"),
         ("b.tsv", b"a\tb\n1\t2\t3\t4\n5\t6\t7\t8\t9\n", "cannot be read as a table"),
         ("c.tsv", b"a\tb\n\xff\xfe\t1\n", "cannot be read as a table"),
