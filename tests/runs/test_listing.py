@@ -118,6 +118,18 @@ def test_a_name_stands_for_one_run(
         find_run("runs", is_changed=True)
 
 
+def test_the_page_of_an_audit_stands_for_its_run(runs: list[ec.Run]) -> None:
+    run = runs[0].folder
+    page = run.with_name(f"{run.name}-audit")
+    page.mkdir()
+    (page / "report.html").write_text("", encoding="utf-8")
+    assert find_runs(page) == [run]
+    other = page.with_name("other-audit")
+    other.mkdir()
+    with pytest.raises(ec.UsageError, match="no run in"):
+        find_runs(other)
+
+
 def test_two_characters_of_a_hash_name_nothing(runs: list[ec.Run], tmp_path: Path) -> None:
     tail = runs[0].folder.name.rpartition("-")[2]
     with pytest.raises(ec.UsageError, match="no run of that name"):

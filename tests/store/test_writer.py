@@ -371,7 +371,7 @@ def test_a_kill_costs_what_was_put_since_the_last_commit_but_one(path: Path, n_c
                 process.kill()
                 break
         said += process.stdout.readlines()
-    n_put, n_begun, due = 0, 0, [0, 0]
+    n_put, n_begun, due, begun = 0, 0, [0], [0]
     for word, _, number in (line.partition(b" ") for line in said if line.endswith(b"\n")):
         if word == b"put":
             n_put = int(number) + 1
@@ -379,9 +379,10 @@ def test_a_kill_costs_what_was_put_since_the_last_commit_but_one(path: Path, n_c
             n_begun += int(number)
             assert n_begun >= due[-1], "what was put before the last commit began is in this one"
             due.append(n_put)
+            begun.append(n_begun)
     there = {k for (k,) in rows(path, "SELECT k FROM a")}
     assert there == set(range(len(there))), "no hole"
-    assert due[-2] <= len(there) <= n_put + 1
+    assert begun[-2] <= len(there) <= n_put + 1, "a commit begins when the one before is on disk"
 
 
 def test_what_waits_for_a_slow_disk_is_bounded_if_one_asks(

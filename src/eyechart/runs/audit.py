@@ -40,7 +40,7 @@ from eyechart.runs.models import choose_models
 from eyechart.runs.options import LOOK, SET_BY_CONDITIONS, Options
 from eyechart.runs.plan import Plan, make_plan, share_limits
 from eyechart.runs.results import Run, iterate_values
-from eyechart.store.folder import prepare_folder, write_json
+from eyechart.store.folder import AUDIT, prepare_folder, write_json
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
 
@@ -201,7 +201,7 @@ def plan_audit(
     image = runs[0][1].folder
     plans = share_limits([plan for _, plan in runs])
     shared = tuple((name, plan) for (name, _), plan in zip(runs, plans, strict=True))
-    return AuditPlan(runs=shared, folder=image.with_name(f"{image.name}-audit"))
+    return AuditPlan(runs=shared, folder=image.with_name(image.name + AUDIT))
 
 
 def choose_conditions(given: Sequence[str] | None, texts: Mapping[str, Any]) -> list[str]:

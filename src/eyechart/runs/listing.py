@@ -24,7 +24,7 @@ from eyechart.registry import suggest_name
 from eyechart.report.conditions import describe_briefly, describe_conditions, list_endpoints
 from eyechart.runs.options import Options
 from eyechart.store.browse import PENDING, tally_outcomes
-from eyechart.store.folder import LOCK_NAME, SHARDS, SUMMARY_NAME
+from eyechart.store.folder import AUDIT, LOCK_NAME, SHARDS, SUMMARY_NAME
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.reader import JournalReader
 from eyechart.terminal import print_note
@@ -116,7 +116,8 @@ def find_run(given: str | Path, *, is_changed: bool = False) -> Path:
 def find_runs(given: str | Path) -> list[Path]:
     """All runs that a user means: those of a folder, or the one that a name stands for.
 
-    Shards of a folder count where no whole run is there.
+    Shards of a folder count where no whole run is there; the page of an audit stands for the run with images,
+    since a pattern of the shell (``runs/signs/*``) names it too.
     """
     path = Path(given)
     if path.name == FILE_NAME and path.is_file():
@@ -124,6 +125,9 @@ def find_runs(given: str | Path) -> list[Path]:
     if path.is_dir():
         if found := find_folders(path):
             return [folder for folder in found if not folder.parent.name.endswith(SHARDS)] or found
+        audited = path.with_name(path.name.removesuffix(AUDIT))
+        if (audited / FILE_NAME).is_file():
+            return [audited]
         raise UsageError(f"no run in {given}", hint=f"give the folder that contains {FILE_NAME}")
     return [find_named(str(given))]
 

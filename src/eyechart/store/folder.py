@@ -25,6 +25,7 @@ from eyechart.types import Reply
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
 REPORT_NAME = "report.html"
+AUDIT = "-audit"  # ends the name of the folder, beside that of the run, that holds the page of its audit
 SHARDS = ".shards"  # ends the name of the folder, beside that of the whole run, that holds its shards
 LOG_NAME = "server.log"  # of a server that the run has started; "judge-server.log" of its judge
 _BESIDE = re.compile("-(journal|wal|shm)$")  # of SQLite's files

@@ -34,6 +34,7 @@ from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
 from eyechart.runs.sent import SentImage, count_images, load_sent_image
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
+from eyechart.store.folder import AUDIT
 from eyechart.types import OUTCOMES, Result
 from eyechart.view.library import Library, NotFound
 
@@ -291,7 +292,7 @@ class Pages:
         ]
 
     def _find_audit(self, name: str) -> str | None:
-        beside = f"{name}-audit"
+        beside = name + AUDIT
         return beside if beside in self.library.list_audits() else None
 
     def _make_row(self, name: str, sample: str, trial: int = 0) -> dict[str, Any]:
