@@ -17,7 +17,7 @@ from pathlib import Path
 
 OLDEST = (3, 11)
 NEWEST = (3, 20)  # names to look for on the PATH
-EXTRAS = ".[parquet,hub,multi,pandas]"  # the fast tests need no OCR
+EXTRAS = ".[parquet,hub,multi,pandas]"  # the fast tests need no OCR; the tools bring OpenCV
 FAST = "not slow and not ocr and not torture and not extras"
 ROOT = Path(__file__).parent.parent
 
