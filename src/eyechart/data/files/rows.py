@@ -141,6 +141,10 @@ def pick_image_data(value: Any, index: int | None, ref: ImageRef) -> bytes | str
 
 # Far above any published option list or gold list; the parser needs a multiple of it in memory.
 MAX_LITERAL_CHARS = 1_000_000
+_MAX_DEPTH = 8  # from 3.13 on, Python reads lists in thousands of lists, which nothing after it can walk
+
+# An unclosed string ends with its line: no parser accepts it, and the search stays linear.
+_STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?""")
 _ITEM = re.compile(rb"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*""")
 
 
@@ -152,7 +156,7 @@ def read_literal(text: str) -> Any:
     """
     text = text.strip()
     is_bracketed = text[:1] + text[-1:] in {"[]", "{}"}
-    if not is_bracketed or len(text) > MAX_LITERAL_CHARS:
+    if not is_bracketed or len(text) > MAX_LITERAL_CHARS or _depth(text) > _MAX_DEPTH:
         return None
     try:
         value = msgspec.json.decode(text)
@@ -163,6 +167,15 @@ def read_literal(text: str) -> Any:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return None
     return value if isinstance(value, list | dict) else None
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested, outside strings."""
+    depth = deepest = 0
+    for mark in re.findall(r"[\[\](){}]", _STRING.sub("", text)):
+        depth += 1 if mark in "[({" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def read_list_items(data: bytes) -> list[bytes] | None:
