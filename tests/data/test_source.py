@@ -271,7 +271,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert ImageLoader().load(sample.images[0]).mime == "image/png"
 
 
-ODD_PATHS = ("~nobody-of-this-name/a.tsv", "a\0b", "\ud800", "x" * 300, "a/" * 2500)
+ODD_PATHS = ("~no-such-user/a.tsv", "a\0b", "\ud800", "x" * 300, "a/" * 2500)
 
 
 @pytest.mark.parametrize("path", ODD_PATHS, ids=["no user", "NUL", "half a character", "long", "deep"])
@@ -293,6 +293,6 @@ def test_what_cannot_be_a_path_is_refused(tmp_path: Path, path: str) -> None:
 
 
 def test_a_data_directory_of_no_user_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LMUData", "~nobody-of-this-name/data")
+    monkeypatch.setenv("LMUData", "~no-such-user/data")
     with pytest.raises(DataError, match="no such file"):
         open_source("NoSuchBenchmark")

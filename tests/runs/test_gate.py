@@ -107,7 +107,7 @@ def list_asked(folder: Path, run: ec.Run, goal: float) -> list[int]:
 
 @pytest.fixture(params=["usual", "slow disk", "slow images"])
 def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal is written only when somebody waits for it; questions are prepared out of order."""
+    """The journal is written only when a caller waits for it; questions are prepared out of order."""
     if request.param == "slow disk":
         monkeypatch.setattr(sqlite, "_GATHER_S", 3600)
     if request.param == "slow images":

@@ -320,7 +320,7 @@ def test_a_row_alone_is_soon_on_disk(path: Path, writer: Writer) -> None:
 
 
 def test_many_rows_share_a_commit(path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GATHER_S", 3600)  # or until somebody waits for the disk
+    monkeypatch.setattr(module, "_GATHER_S", 3600)  # or until a caller waits for the disk
     commits: list[int] = []
     commit = Writer._commit
 
