@@ -13,7 +13,7 @@ import re
 import stat
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -178,6 +178,21 @@ def to_json_value(value: Any) -> Any:
     import msgspec
 
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def list_values(thing: object, names: Iterable[str]) -> dict[str, Any]:
+    """Attributes by name, as reading their JSON gives them; values may have a `to_json` of their own."""
+    return {name: _to_plain(getattr(thing, name)) for name in names}
+
+
+def _to_plain(value: Any) -> Any:
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {str(key): _to_plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_plain(one) for one in value]
+    return to_json_value(value)
 
 
 def read_json(path: Path, type: type[T]) -> T | None:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import UsageError, join_names
-from eyechart.files import to_json_value
+from eyechart.files import list_values, to_json_value
 from eyechart.registry import suggest_name
 from eyechart.report.choices import compute_chance
 from eyechart.report.reasons import SpeedCounter
@@ -138,7 +138,7 @@ class Group:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
-        found = {name: to_json_value(getattr(self, name)) for name in _JSON_NAMES}
+        found = list_values(self, _JSON_NAMES)
         return found if self.shrunk is None else {**found, "shrunk": self.shrunk}
 
 

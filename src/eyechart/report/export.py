@@ -20,6 +20,7 @@ from eyechart.errors import MissingExtra, StoreError
 from eyechart.files import atomic_write
 from eyechart.models.prices import Price
 from eyechart.report.counting import Group
+from eyechart.report.reasons import describe_speeds
 from eyechart.report.rows import (
     FRACTIONS,
     INTEGERS,
@@ -245,7 +246,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "rules": summary.rules,
         "eyechart": summary.version,
         "seconds": summary.seconds,
-        "speed": summary.speed.line if summary.speed else None,
+        "speed": describe_speeds(summary.speed) if summary.speed else None,
         "cost (USD)": summary.cost,
     }
     facts |= {f"requests {name}": count for name, count in summary.requests.items()}

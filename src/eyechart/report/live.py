@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TextIO
-from unicodedata import combining, east_asian_width
+
+from rich.cells import cell_len
 
 from eyechart.models.prices import format_usd
 from eyechart.terminal import choose_note_stream, escape_controls, find_width, to_one_line, write
@@ -154,7 +155,7 @@ def format_status(state: Snapshot, *, label: str = "", width: int | None = None)
     parts = _parts(state, label)
     if width is None:
         return "  ".join(text for _, text in parts)
-    while len(parts) > 1 and sum(_columns(text) + 2 for _, text in parts) - 2 > width:
+    while len(parts) > 1 and sum(cell_len(text) + 2 for _, text in parts) - 2 > width:
         parts.remove(max(parts))
     return _cut("  ".join(text for _, text in parts), width)
 
@@ -181,14 +182,19 @@ def format_nodes(nodes: Sequence[NodeStatus]) -> list[str]:
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The parts of the line in order, each with its rank: the highest rank is left out first."""
     share = f" {100 * state.done // state.total}%" if state.total else ""
+    of = f" of {state.limit:,}" if state.limit else ""
+    p50_s, p95_s = state.p50_s, state.p95_s
     parts = [
         (5, label),
         (0, f"{state.done:,}/{state.total:,}{share}"),
         (1, state.status),
         (1, "" if state.score is None else f"{state.score_name} {100 * state.score:.1f}"),
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
-        (8, _crowd(state)),
-        (9, _latency(state)),
+        (8, f"{state.in_flight:,}{of} in flight" if state.in_flight else ""),
+        (
+            9,
+            f"p50 {_seconds(p50_s)} p95 {_seconds(p95_s)}" if p50_s is not None and p95_s is not None else "",
+        ),
         (6, _throttled(state.throttled)),
         (6, f"slowed by {state.slowed_by}" if state.slowed_by else ""),
         (7, f"{state.retried:,} retried" if state.retried else ""),
@@ -203,30 +209,11 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     return [(rank, text) for rank, text in parts if text]
 
 
-def _columns(text: str) -> int:
-    """Columns on a terminal: wide characters such as Chinese take two each.
-
-    >>> _columns("map"), _columns("地图")
-    (3, 4)
-    """
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(mark) else 1 + (east_asian_width(mark) in "WF") for mark in text)
-
-
 def _cut(text: str, width: int) -> str:
     """As much of it as fits into `width` columns."""
-    while text and _columns(text) > width:
+    while text and cell_len(text) > width:
         text = text[:-1]
     return text
-
-
-def _crowd(state: Snapshot) -> str:
-    """Requests in flight, and the current limit."""
-    if not state.in_flight:
-        return ""
-    of = f" of {state.limit:,}" if state.limit else ""
-    return f"{state.in_flight:,}{of} in flight"
 
 
 def _throttled(share: float) -> str:
@@ -242,12 +229,6 @@ def _throttled(share: float) -> str:
     if share >= _SLOWING:
         return f"slowed by the endpoint (429: {100 * share:.0f}%)"
     return f"429: {100 * share:.0f}%" if share >= 0.005 else "429: <1%"
-
-
-def _latency(state: Snapshot) -> str:
-    if state.p50_s is None or state.p95_s is None:
-        return ""
-    return f"p50 {_seconds(state.p50_s)} p95 {_seconds(state.p95_s)}"
 
 
 def _seconds(value: float) -> str:

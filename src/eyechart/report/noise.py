@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from eyechart import stats
+from eyechart.files import list_values
 
 _EXCESS = 0.005  # how rarely two runs of one model may be said to flip more than noise explains
 _CAUSE = 0.05
@@ -104,19 +105,11 @@ class Noise:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "n": self.n,
-            "flips": self.flips,
-            "expected": self.expected,
-            "expected_ci95": list(self.expected_ci95),
-            "is_excess": self.is_excess,
-            "floor": self.floor,
-            "rate": asdict(self.rate),
-            "load": self.load,
-            "by_concurrency": {str(one): asdict(rate) for one, rate in self.by_concurrency.items()},
-            "cause": self.cause,
-            "verdict": self.verdict,
-        }
+        names = (
+            "n", "flips", "expected", "expected_ci95", "is_excess", "floor", "rate", "load", "by_concurrency",
+            "cause", "verdict",
+        )  # fmt: skip
+        return list_values(self, names)
 
 
 def compute_excess(hits: int, n: int, other_hits: int, other_n: int) -> float:

@@ -72,60 +72,33 @@ class Assumptions:
             like=(pair.a, pair.b),
         )
 
-    def compute_smallest_difference(self, n: int) -> float | None:
-        """The smallest true difference that n questions show with this power; None if they show none."""
-        found = stats.compute_smallest_difference(
-            n, variance=self.variance, design_effect=self.design_effect, power=self.power, alpha=self.alpha
-        )
-        return found if found < 1 and n >= self._fewest else None
+    def plan(self, n: int | None, difference: float | None) -> dict[str, Any]:
+        """A row of the plan: what is given, and what follows from it.
 
-    def compute_sample_size(self, difference: float) -> int:
-        """How many questions show a true difference with this power."""
-        found = stats.compute_sample_size(
-            difference,
-            variance=self.variance,
-            design_effect=self.design_effect,
-            power=self.power,
-            alpha=self.alpha,
-        )
-        return max(found, self._fewest)
-
-    def compute_power(self, n: int, difference: float) -> float:
-        """The chance that n questions show a true difference."""
-        if n < self._fewest:
-            return 0.0
-        return stats.compute_power(
-            n, difference, variance=self.variance, design_effect=self.design_effect, alpha=self.alpha
-        )
-
-    @property
-    def _fewest(self) -> int:
-        """So many questions can show a difference at all: if all of them differ in the same direction."""
-        return next(n for n in range(1, 64) if stats.compute_sign_test(n, 0) < self.alpha)
+        Of n questions follows the smallest true difference that they show with this power, None if they show
+        none; of a difference so many questions; of both the power.
+        """
+        # So many questions can show a difference at all: if all of them differ in the same direction.
+        fewest = next(n for n in range(1, 64) if stats.compute_sign_test(n, 0) < self.alpha)
+        assumed = {"variance": self.variance, "design_effect": self.design_effect, "alpha": self.alpha}
+        power = self.power
+        if n is None:
+            assert difference is not None
+            n = max(fewest, stats.compute_sample_size(difference, power=power, **assumed))
+        elif difference is None:
+            found = stats.compute_smallest_difference(n, power=power, **assumed)
+            difference = found if found < 1 and n >= fewest else None
+        else:
+            power = stats.compute_power(n, difference, **assumed) if n >= fewest else 0.0
+        return {"n": n, "difference": difference, "power": power}
 
 
 def plan_comparison(
     assumed: Assumptions, *, n: Sequence[int] = (), differences: Sequence[float] = ()
 ) -> list[dict[str, Any]]:
-    """Rows of `n`, `difference` and `power`: what is given, and what follows from it.
-
-    Of counts follow the smallest differences, of differences the counts, of both the power.
-    """
-    if n and differences:
-        return [
-            {"n": one, "difference": difference, "power": assumed.compute_power(one, difference)}
-            for one in n
-            for difference in differences
-        ]
-    if differences:
-        return [
-            {"n": assumed.compute_sample_size(one), "difference": one, "power": assumed.power}
-            for one in differences
-        ]
-    return [
-        {"n": one, "difference": assumed.compute_smallest_difference(one), "power": assumed.power}
-        for one in n or USUAL_N
-    ]
+    """A row for every number of questions with every difference; of neither, for the usual numbers."""
+    counts = n or ((None,) if differences else USUAL_N)
+    return [assumed.plan(one, difference) for one in counts for difference in differences or (None,)]
 
 
 def refuse_impossible_differences(assumed: Assumptions, differences: Sequence[float]) -> None:
@@ -152,7 +125,6 @@ def make_power_table(rows: Sequence[dict[str, Any]], *, per_image: float = 1) ->
     """A row per plan; with several questions per image also the number of images."""
     is_clustered = per_image > 1
     return PlainTable(
-        title="",
         columns=["questions", *(["images"] if is_clustered else []), "difference in points", "power %"],
         rows=[
             [

@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from eyechart.files import to_json_value
+from eyechart.files import list_values
 from eyechart.models.prices import Price
 from eyechart.registry import scorers
 from eyechart.report.counting import (
@@ -47,7 +47,6 @@ from eyechart.report.counting import (
     Trials,
     average_groups,
 )
-from eyechart.report.reasons import Speed
 from eyechart.types import JudgedScorer, Outcome, Result
 
 UNREAD = ("unparsed", "refused", "truncated")
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
 def summarise(
     results: Iterable[Result],
     *,
-    benchmark: str,
-    model: str,
     group_by: Sequence[str] = (),
     in_order: bool = False,
     **facts: Any,
@@ -86,53 +83,41 @@ def summarise(
     counted = ResultCounter(group_by, in_order=in_order)
     for result in results:
         counted.add(result)
-    return make_summary(counted, benchmark=benchmark, model=model, **facts)
+    return make_summary(counted, **facts)
 
 
 def make_summary(
     counted: ResultCounter,
     *,
-    benchmark: str,
-    model: str,
     macro: str = "",
-    run: str = "",
     requests: Mapping[str, int] | None = None,
     price: Price | None = None,
-    seconds: float | None = None,
-    scorer: str = "",
     parity: str = "",
     thinking: str = "auto",
-    rules: str = "",
-    version: str = "",
+    **facts: Any,
 ) -> Summary:
     """The numbers of results that were counted.
 
     `macro`: a key of the groups that are averaged. `requests` (sent, retried, cached) are the engine's
     counts; without them, sent and retried are summed over the results' attempts. `price` is the price of the
-    replies' tokens.
+    replies' tokens. `facts` are further fields of the summary.
     """
     counted.close()
     overall, by = counted.overall.group(), counted.groups()
     mean = average_groups(by.get(macro, {}), overall, counted.measure_overlap(macro))
     return Summary(
-        benchmark=benchmark,
-        model=model,
         overall=overall,
         by=by,
         also={f"macro by {macro}": mean} if mean else {},
-        run=run,
         requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
         tokens=counted.tokens(),
         cost=price.cost(counted.usage()) if price and counted.is_counted else None,
-        seconds=seconds,
         speed=counted.speed.close(),
         trials=counted.trials(),
-        scorer=scorer,
         parity=parity,
         thinking=_describe_thoughts(counted, parity, thinking),
-        rules=rules,
-        version=version,
         contradictions=counted.n_contradictions,
+        **facts,
     )
 
 
@@ -195,7 +180,7 @@ class Summary:
     cost: float | None = None  # in USD, of all replies, cached ones included
     paid: float | None = None  # the part that this run paid: the rest came from the cache
     seconds: float | None = None
-    speed: Speed | None = None  # if replies arrived in parts, or of local weights
+    speed: Mapping[str, Any] | None = None  # if replies arrived in parts, or of local weights
     trials: Trials | None = None
     scorer: str = ""
     parity: str = ""
@@ -268,12 +253,7 @@ class Summary:
             "benchmark": self.benchmark,
             "model": self.model,
             **self.overall.to_json(),
-            "by": {
-                key: {value: group.to_json() for value, group in groups.items()}
-                for key, groups in self.by.items()
-            },
-            "also": {name: group.to_json() for name, group in self.also.items()},
-            **{name: _to_plain(getattr(self, name)) for name in _JSON_NAMES},
+            **list_values(self, _JSON_NAMES),
             **({"look": self.looks.to_json()} if self.looks else {}),
             **({"is_stopped": True} if self.is_stopped else {}),
             "remarks": list(self.remarks),
@@ -281,13 +261,9 @@ class Summary:
 
 
 _JSON_NAMES = (
-    "metrics", "trials", "requests", "tokens", "cost", "paid", "seconds", "speed", "scorer", "parity",
-    "thinking", "rules", "version", "contradictions", "unread", "judge",
+    "by", "also", "metrics", "trials", "requests", "tokens", "cost", "paid", "seconds", "speed", "scorer",
+    "parity", "thinking", "rules", "version", "contradictions", "unread", "judge",
 )  # fmt: skip
-
-
-def _to_plain(value: Any) -> Any:
-    return value.to_json() if hasattr(value, "to_json") else to_json_value(value)
 
 
 # -- Replies without a readable answer: they count 0, so a rule that cannot read a model's style measures the

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eyechart.models.prices import format_usd
 from eyechart.report.counting import Group
 from eyechart.report.live import format_duration
-from eyechart.report.reasons import Speed
+from eyechart.report.reasons import describe_speeds
 from eyechart.report.summary import Summary
 from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome
@@ -295,7 +295,7 @@ def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if seconds := summary.get("seconds"):
         yield "duration", format_duration(seconds)
     if speed := summary.get("speed"):
-        yield "speed", Speed.from_json(speed).line
+        yield "speed", describe_speeds(speed)
 
 
 def _n_answered(summary: Mapping[str, Any]) -> float:
