@@ -9,94 +9,86 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from eyechart.baselines import Answer
-from eyechart.baselines.patches import Patch
-from eyechart.baselines.question import (
-    Choices,
-    Fact,
-    ParsedQuestion,
-    answer_from_facts,
-    measure_mention,
-    read_number,
-)
-from eyechart.baselines.shapes import name_colour
-from eyechart.baselines.sight import Box, Sight
+from eyechart.baselines.facts import Fact, answer_from_facts
+from eyechart.baselines.patches import Box, Patch
+from eyechart.baselines.question import Choices, ParsedQuestion, measure_mention, read_number
+from eyechart.baselines.sight import Sight
 
 
 def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from a chart, if there is one."""
     if not sight.is_drawing:
         return None
-    for read in (read_bars, read_pie, read_line):
-        facts = read(sight)
-        if len(facts) < 2:
-            continue
-        if question.asks_colour:
-            return _colour_of(question, facts)
-        return answer_from_facts(question, facts, choices)
-    return None
-
-
-def _colour_of(question: ParsedQuestion, facts: Sequence[Fact]) -> Answer | None:
+    facts = next((found for read in (_read_bars, _read_pie, _read_line) if len(found := read(sight)) > 1), [])
+    if not question.asks_colour:
+        return answer_from_facts(question, facts, choices) if facts else None
     named = [f for f in facts if any(measure_mention(said, question) >= 0.5 for said in (f.label, f.series))]
-    names = {fact.colour for fact in named if fact.colour}
-    if len(names) != 1:
+    colours = {fact.colour for fact in named}
+    if len(colours) != 1:
         return None
     evidence = {"rule": "colour of the labelled part", "read as": facts[0].source, "label": named[0].label}
-    return Answer(names.pop(), evidence)
+    return Answer(colours.pop(), evidence)
 
 
 # -- Bars
 
 
-def read_bars(sight: Sight) -> list[Fact]:
+def _read_bars(sight: Sight) -> list[Fact]:
     """Bars on one base line, each with the label below it and its value by print or by the axis."""
-    bars = [
-        Box(p.x0, p.y0, p.x1, p.y1, colour=name_colour(p.rgb))
+    bars = {
+        Box(p.x0, p.y0, p.x1, p.y1): p.colour
         for p in sight.figures
         if p.fill > 0.9 and min(p.width, p.height) > 4
-    ]
-    standing, lying = _on_one_line(bars), _on_one_line([bar.turned() for bar in bars])
+    }
+    standing = _on_one_line(bars)
+    lying = _on_one_line({_turn(bar): colour for bar, colour in bars.items()})
     if not standing and not lying:
         return []  # before any text is read, which takes far longer
     keys = _legend(sight)
-    turned = [word.turned() for word in sight.words]
-    facts = _bar_facts(standing, sight.words, keys), _bar_facts(lying, turned, keys)
-    return max(facts, key=len)
+    turned = [_turn(word) for word in sight.words]
+    return max(_bar_facts(standing, sight.words, keys), _bar_facts(lying, turned, keys), key=len)
 
 
-def _on_one_line(bars: Sequence[Box]) -> list[Box]:
-    """The largest set of bars that end at one base line and are about equally wide."""
-    best: list[Box] = []
-    for bar in bars:
-        group = [b for b in bars if abs(b.y1 - bar.y1) <= 3 and 0.8 < b.width / bar.width < 1.25]
-        if len(group) > len(best):
-            best = group
-    heights = {round(bar.y0) for bar in best}
-    return sorted(best, key=lambda bar: bar.x0) if len(best) >= 2 and len(heights) > 1 else []
+def _turn(box: Box) -> Box:
+    """The box turned a quarter left: horizontal bars become vertical ones."""
+    return Box(box.y0, -box.x1, box.y1, -box.x0, box.text)
 
 
-def _bar_facts(bars: list[Box], words: Sequence[Box], keys: Mapping[str, str]) -> list[Fact]:
+Bars = Mapping[Box, str]  # with their colours
+
+
+def _on_one_line(bars: Bars) -> Bars:
+    """The largest set of bars that end at one base line and are about equally wide, from the left."""
+    groups = (
+        [b for b in bars if abs(b.y1 - bar.y1) <= 3 and 0.8 < b.width / bar.width < 1.25] for bar in bars
+    )
+    best = max(groups, key=len, default=[])
+    if len({round(bar.y0) for bar in best}) < 2:
+        return {}
+    return {bar: bars[bar] for bar in sorted(best, key=lambda bar: bar.x0)}
+
+
+def _bar_facts(bars: Bars, words: Sequence[Box], keys: Mapping[str, str]) -> list[Fact]:
     if not bars:
         return []
-    base, wide = bars[0].y1, bars[0].width
-    labels = _first_row(
-        [w for w in words if w.y0 > base - 3 or (w.cy > base and read_number(w.text) is None)]
-    )
-    to_value = read_axis(words, bars)
+    base, wide = next((bar.y1, bar.width) for bar in bars)
+    below = [w for w in words if w.y0 > base - 3 or (w.cy > base and read_number(w.text) is None)]
+    labels = _first_row(below)
+    to_value = _read_axis(words, min(bar.x0 for bar in bars), max(bar.x1 for bar in bars))
     facts = []
-    for bar in bars:
-        label = min(labels, key=lambda w: abs(w.cx - bar.cx), default=None)
-        is_near = label is not None and abs(label.cx - bar.cx) <= 1.4 * wide
-        name = label.text if label is not None and is_near else ""  # a bar we cannot name still counts
-        printed = _printed_value(bar, words)
+    for bar, colour in bars.items():
+        label = min(labels, key=lambda w: abs(w.cx - bar.cx), default=bar)  # a bar without one still counts
+        name = label.text if abs(label.cx - bar.cx) <= 1.4 * wide else ""
+        text = _printed_value(bar, words)
         # Without a scale the height still tells which bar is larger, but gives no number.
-        value = read_number(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
-        text = printed or (_round(value) if to_value and value is not None else "")
-        series = keys.get(bar.colour, "")
-        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour))
-    if len({fact.label for fact in facts if fact.label}) < 2:
-        return []
-    return facts
+        value: float | None = base - bar.y0
+        if text:
+            value = read_number(text)
+        elif to_value:
+            value = to_value(bar.y0)
+            text = _round(value)
+        facts.append(Fact(name, text, value, series=keys.get(colour, ""), source="bars", colour=colour))
+    return facts if len({fact.label for fact in facts if fact.label}) > 1 else []
 
 
 def _first_row(words: Sequence[Box]) -> list[Box]:
@@ -106,35 +98,28 @@ def _first_row(words: Sequence[Box]) -> list[Box]:
 
 
 def _printed_value(bar: Box, words: Sequence[Box]) -> str:
-    """The number printed at the end of a bar."""
+    """The number printed at the end of a bar, or in it."""
     near = []
     for word in words:
-        is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and (
-            -2 < bar.y0 - word.y1 < 1.2 * min(word.height, word.width)
-        )
-        is_within = bar.x0 <= word.cx <= bar.x1 and bar.y0 < word.cy < bar.y1
-        if read_number(word.text) is not None and (is_over or is_within):
+        gap = bar.y0 - word.y1
+        is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and -2 < gap < 1.2 * min(word.height, word.width)
+        if read_number(word.text) is not None and (is_over or bar.holds(word)):
             near.append((abs(bar.y0 - word.cy), word.text))
     return min(near)[1] if near else ""
 
 
-def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Callable[[float], float] | None:
-    """From a place on the axis to its value, by at least three numbers in a column beside the bars."""
-    left, right = min(bar.x0 for bar in bars), max(bar.x1 for bar in bars)
-    ticks = [
-        (w, n) for w in words if (n := read_number(w.text)) is not None and (w.cx < left or w.cx > right)
-    ]
+def _read_axis(words: Sequence[Box], left: float, right: float) -> Callable[[float], float] | None:
+    """From a place on the axis to its value, by at least three numbers in a column left or right."""
+    ticks = [(w, n) for w in words if (n := read_number(w.text)) is not None and not left <= w.cx <= right]
     best, most = None, 2
     for anchor, _ in ticks:
         column = [(w, n) for w, n in ticks if min(abs(w.x1 - anchor.x1), abs(w.cx - anchor.cx)) < 6]
         if len(column) <= most:
             continue
-        ys = np.array([w.cy for w, _ in column])
-        values = np.array([n for _, n in column])
-        slope, offset = np.polyfit(ys, values, 1)
-        spread = float(np.ptp(values))
-        if spread > 0 and float(np.abs(slope * ys + offset - values).max()) < 0.04 * spread:
-            best, most = np.poly1d([slope, offset]), len(column)
+        ys, values = np.array([(w.cy, n) for w, n in column]).T
+        line = np.poly1d(np.polyfit(ys, values, 1))
+        if float(np.abs(line(ys) - values).max()) < 0.04 * float(np.ptp(values)):
+            best, most = line, len(column)
     return best
 
 
@@ -147,61 +132,58 @@ def _legend(sight: Sight) -> dict[str, str]:
     """Colour name to key: a small filled square with a word just right of it."""
     keys: dict[str, str] = {}
     for word in sight.words:
+        high = word.height
         for patch in sight.figures:
-            is_beside = (
-                0 < word.x0 - patch.x1 < 1.5 * word.height and abs(patch.cy - word.cy) < 0.5 * word.height
-            )
-            is_small = patch.height < 1.5 * word.height and patch.width < 2.5 * word.height
-            if is_beside and is_small and patch.fill > 0.7:
-                keys[name_colour(patch.rgb)] = word.text
+            is_beside = 0 < word.x0 - patch.x1 < 1.5 * high and abs(patch.cy - word.cy) < 0.5 * high
+            if is_beside and patch.height < 1.5 * high and patch.width < 2.5 * high and patch.fill > 0.7:
+                keys[patch.colour] = word.text
     return keys
 
 
 # -- Pie
 
 
-def read_pie(sight: Sight) -> list[Fact]:
+def _read_pie(sight: Sight) -> list[Fact]:
     """Slices of a round whole, each with the nearest word outside it or its legend key."""
-    slices = [p for p in sight.figures if p.area > 0.002 * sight.image.width * sight.image.height]
-    disc = _disc_of(slices)
-    if disc is None:
+    slices = [p for p in sight.figures if p.area > 0.002 * sight.width * sight.height]
+    disc = _surround(slices)
+    while len(slices) > 1 and not _is_disc(disc, slices):
+        slices = sorted(slices, key=lambda p: -p.area)[:-1]  # leave the smallest out: a legend's key
+        disc = _surround(slices)
+    if len(slices) < 2:
         return []
-    cx, cy, radius, slices = disc
-    keys = _legend(sight)
-    total = sum(p.area for p in slices)
-    facts = []
+    keys, total, facts = _legend(sight), sum(p.area for p in slices), []
     for patch in slices:
-        colour = name_colour(patch.rgb)
-        label = keys.get(colour) or _word_towards(patch, cx, cy, radius, sight)
+        label = keys.get(patch.colour) or _word_towards(patch, disc, sight.words)
+        share = 100 * patch.area / total
         if label:
-            share = 100 * patch.area / total
-            facts.append(Fact(re.sub(r"[\d.,]+\s*%", "", label).strip(), f"{share:.0f}%", share,
-                              source="pie", colour=colour))  # fmt: skip
+            name = re.sub(r"[\d.,]+\s*%", "", label).strip()
+            facts.append(Fact(name, f"{share:.0f}%", share, source="pie", colour=patch.colour))
     return facts
 
 
-def _disc_of(slices: list[Patch]) -> tuple[float, float, float, list[Patch]] | None:
-    """Centre, radius and slices if the patches together fill a disc."""
-    while len(slices) >= 2:
-        x0, x1 = min(p.x0 for p in slices), max(p.x1 for p in slices)
-        y0, y1 = min(p.y0 for p in slices), max(p.y1 for p in slices)
-        wide, tall = x1 - x0, y1 - y0
-        cx, cy, radius = (x0 + x1) / 2, (y0 + y1) / 2, (wide + tall) / 4
-        filled = sum(p.area for p in slices) / (wide * tall)
-        if abs(wide - tall) < 0.06 * wide and 0.68 < filled < 0.82:
-            return cx, cy, radius, slices
-        slices = sorted(slices, key=lambda p: -p.area)[:-1]  # leave the smallest out: a legend's key
-    return None
+def _surround(boxes: Sequence[Box]) -> Box:
+    """The smallest box around all of them."""
+    sides = zip(*((b.x0, b.y0, -b.x1, -b.y1) for b in boxes), strict=True)
+    x0, y0, x1, y1 = map(min, sides) if boxes else (0, 0, 0, 0)
+    return Box(x0, y0, -x1, -y1)
 
 
-def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sight) -> str:
+def _is_disc(around: Box, slices: Sequence[Patch]) -> bool:
+    """Whether the slices fill a disc in the box around them: 0.785 of it, less the lines between them."""
+    filled = sum(p.area for p in slices) / around.size
+    return abs(around.width - around.height) < 0.06 * around.width and 0.68 < filled < 0.82
+
+
+def _word_towards(patch: Patch, disc: Box, words: Sequence[Box]) -> str:
     """The word in the slice's direction, seen from the middle of the disc."""
-    angle = math.atan2(patch.cy - cy, patch.cx - cx)
+    angle = math.atan2(patch.middle[1] - disc.cy, patch.middle[0] - disc.cx)
     best, text = math.radians(35), ""
-    for word in sight.words:
-        distance = math.hypot(word.cx - cx, word.cy - cy)
-        turn = abs(math.remainder(math.atan2(word.cy - cy, word.cx - cx) - angle, math.tau))
-        if distance < 1.7 * radius and turn < best and re.search(r"[^\W\d]", word.text):
+    for word in words:
+        across, down = word.cx - disc.cx, word.cy - disc.cy
+        turn = abs(math.remainder(math.atan2(down, across) - angle, math.tau))
+        is_near = math.hypot(across, down) < 0.85 * disc.width
+        if is_near and turn < best and re.search(r"[^\W\d]", word.text):
             best, text = turn, word.text
     return text
 
@@ -209,20 +191,21 @@ def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sigh
 # -- Line
 
 
-def read_line(sight: Sight) -> list[Fact]:
+def _read_line(sight: Sight) -> list[Fact]:
     """A curve across the image, measured above each label of the bottom row."""
-    wide = 0.4 * sight.image.width
+    wide = 0.4 * sight.width
     curves = [p for p in sight.figures if p.width > wide and p.height > 8 and p.fill < 0.2]
     if len(curves) != 1 or len(sight.words) < 5:
         return []
     curve = curves[0]
-    to_value = read_axis(sight.words, [Box(curve.x0, curve.y0, curve.x1, curve.y1)])
-    below = [w for w in sight.words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]
+    to_value = _read_axis(sight.words, curve.x0, curve.x1)
     if to_value is None:
         return []
+    below = [w for w in sight.words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]
     facts = []
     for word in _first_row(below):
-        ys = np.flatnonzero(curve.mask[:, min(max(round(word.cx) - curve.x0, 0), curve.width - 1)])
-        value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
-        facts.append(Fact(word.text, _round(value), value, source="line", colour=name_colour(curve.rgb)))
+        column = min(max(round(word.cx - curve.x0), 0), curve.mask.shape[1] - 1)
+        ys = np.flatnonzero(curve.mask[:, column])
+        value = to_value(curve.y0 + float(ys.min() + ys.max()) / 2)
+        facts.append(Fact(word.text, _round(value), value, source="line", colour=curve.colour))
     return facts

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.baselines.charts import answer_from_chart
-from eyechart.baselines.patches import decode
+from eyechart.baselines.facts import answer_from_table
 from eyechart.baselines.question import Choices, ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.things import answer_about_things
-from eyechart.baselines.writing import answer_from_table, answer_from_writing
+from eyechart.baselines.writing import answer_from_writing
 from eyechart.data.images import ocr
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
@@ -34,7 +33,7 @@ class Look(Baseline):
     """Answer by colour, shape, count, place and text."""
 
     kind = "look"
-    version = "3"
+    version = "4"
     rules: tuple[Rule, ...] = (answer_from_chart, answer_about_things, answer_from_table, answer_from_writing)
     measures = True
 
@@ -56,7 +55,7 @@ class Look(Baseline):
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request on a thread: an image takes up to two seconds."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._timed, request)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._reply, request)
 
     async def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -72,11 +71,13 @@ class Look(Baseline):
         sight = self._look_at(images[0])
         sample = request.sample
         answer = self._follow_rules(read_question(sample.question), sight, sample.choices)
-        return Answer(answer.text, {**answer.evidence, **self._about(sight, len(images))})
-
-    def _timed(self, request: Request) -> Reply:
-        started = time.perf_counter()  # without the wait for a free thread
-        return self._reply(self.answer(request), started)
+        about = {} if self.reads else {"text": "not read: the ocr extra is not installed"}
+        if self.measures and not sight.is_drawing:
+            share = f"a few colours cover only {sight.patches.flatness:.2f} of the image"
+            about["shapes"] = f"not measured: {share}"
+        if len(images) > 1:
+            about["pictures"] = f"only the first of {len(images)} was used"
+        return Answer(answer.text, {**answer.evidence, **about})
 
     def _follow_rules(self, question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer:
         for rule in self.rules:
@@ -95,21 +96,9 @@ class Look(Baseline):
     def _look_at(self, image: Image) -> Sight:
         sight = self._seen.get(image.sha256)
         if sight is None:
-            sight = Sight(decode(image.data()), reads=self.reads, measures=self.measures)
+            sight = Sight(image.data(), reads=self.reads, measures=self.measures)
             self._seen = dict([*self._seen.items(), (image.sha256, sight)][-REMEMBERED:])
         return sight
-
-    def _about(self, sight: Sight, n_images: int) -> dict[str, object]:
-        about: dict[str, object] = {}
-        if not sight.reads:
-            about["text"] = "not read: the ocr extra is not installed"
-        if self.measures and not sight.is_drawing:
-            about["shapes"] = (
-                f"not measured: a few colours cover only {sight.patches.flatness:.2f} of the image"
-            )
-        if n_images > 1:
-            about["pictures"] = f"only the first of {n_images} was used"
-        return about
 
 
 class OcrOnly(Look):

@@ -1,4 +1,4 @@
-"""From bytes to patches: an image decoded into one form, small enough to measure quickly, then split.
+"""Connected patches of one colour: what a drawing is made of.
 
 A drawing has few colours, each covering a good part of it. In a photograph or noise this is not so, and
 patches have no meaning (`Patches.flatness` is the share of the image that the few colours cover).
@@ -8,54 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
-from eyechart.data.images.ocr import decode_page, shrink, to_array
-from eyechart.errors import ImageError, ModelError
+from eyechart.baselines.shapes import RGB, Outline, name_colour, name_outline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Pixels = NDArray[np.uint8]
+    from eyechart.baselines.shapes import Pixels
+
     Labels = NDArray[np.int32]
-
-
-RGB = tuple[int, int, int]
-
-LOOK_SIDE = 800  # pixels; regions are measured at this size: 0.1 s instead of 3 s for a photograph
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedImage:
-    """A decoded image: `pixels` for measuring, `page` for OCR, `scale` from page to pixels."""
-
-    pixels: Pixels
-    page: Pixels
-    scale: float
-
-    @property
-    def height(self) -> int:
-        return int(self.pixels.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.pixels.shape[1])
-
-
-def decode(data: bytes) -> DecodedImage:
-    """Decode an image: transparency on white, any mode to RGB, large ones made smaller."""
-    try:
-        page = decode_page(data)
-    except ImageError as err:
-        raise ModelError(err.message) from err
-    pixels = shrink(page, LOOK_SIDE)
-    return DecodedImage(to_array(pixels), to_array(page), pixels.width / page.width)
-
-
-# -- Connected patches of one colour: what a drawing is made of
 
 FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
 MAX_COLOURS = 24
@@ -65,33 +31,81 @@ MAX_PATCHES = 400
 BLENDED = -1  # pixels between two colours that belong to neither
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Patch:
-    """One connected patch. The box is half-open: x0 <= x < x1."""
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A place in an image: sides in pixels from the top left. x1 and y1 lie outside."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str = ""  # what is written there; it may be several words
+
+    @property
+    def cx(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def cy(self) -> float:
+        return (self.y0 + self.y1) / 2
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    @property
+    def size(self) -> float:
+        return self.width * self.height
+
+    def holds(self, other: Box, margin: float = 0) -> bool:
+        """Whether the middle of another box lies in this one."""
+        is_across = self.x0 - margin <= other.cx <= self.x1 + margin
+        return is_across and self.y0 - margin <= other.cy <= self.y1 + margin
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Patch(Box):
+    """One connected patch, perhaps an object: a shape with a colour and a place."""
 
     rgb: RGB
     area: int
-    x0: int
-    y0: int
-    x1: int
-    y1: int
-    cx: float
-    cy: float
     mask: Pixels  # 1 at its own pixels, within its box
     is_background: bool  # of the background's colour, the background itself or a hole onto it
 
     @property
-    def width(self) -> int:
-        return self.x1 - self.x0
-
-    @property
-    def height(self) -> int:
-        return self.y1 - self.y0
+    def middle(self) -> tuple[float, float]:
+        """The centre of its area, which of a slice is not that of its box."""
+        ys, xs = np.nonzero(self.mask)
+        return self.x0 + float(xs.mean()), self.y0 + float(ys.mean())
 
     @property
     def fill(self) -> float:
         """The share of its box that it covers."""
         return self.area / (self.width * self.height)
+
+    @cached_property
+    def colour(self) -> str:
+        return name_colour(self.rgb)
+
+    @cached_property
+    def outline(self) -> Outline:
+        return name_outline(self.mask)
+
+    @property
+    def shape(self) -> str | None:
+        return self.outline.name
+
+    @property
+    def size(self) -> float:
+        return self.outline.area
+
+    def describe(self) -> dict[str, object]:
+        box = [self.x0, self.y0, self.x1, self.y1]
+        return {"colour": self.colour, "shape": self.shape, "box": box, "fill": self.outline.fill}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +134,13 @@ def find_patches(pixels: Pixels) -> Patches:
         _settle_blends(pixels, index, colours)
     for number, rgb in enumerate(colours):
         of_colour = (index == number).astype(np.uint8)
-        _, labels, stats, middles = cv2.connectedComponentsWithStats(of_colour, connectivity=4)
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(of_colour, connectivity=4)
         for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= smallest) + 1:
             x, y, width, height, area = map(int, stats[label])
             mask = (labels[y : y + height, x : x + width] == label).astype(np.uint8)
-            cx, cy = map(float, middles[label])
-            patches.append(Patch(rgb, area, x, y, x + width, y + height, cx, cy, mask, number == ground))
+            is_ground = number == ground
+            box = (x, y, x + width, y + height)
+            patches.append(Patch(*box, rgb=rgb, area=area, mask=mask, is_background=is_ground))
     patches.sort(key=lambda patch: -patch.area)
     return Patches(tuple(patches[:MAX_PATCHES]), colours[ground], flatness)
 

@@ -1,20 +1,18 @@
-"""What a question asks for, how an answer is matched to an option, and what labelled values answer."""
+"""What a question asks for, and how an answer is matched to an option."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eyechart.baselines import Answer
 from eyechart.baselines.shapes import WORDS, read_colour, read_shape
 
 Choices = Mapping[str, str]  # letter -> text
 
 _SAID = WORDS["question"]
-ANYTHING = frozenset(_SAID["anything"])  # words that mean "any thing"
+_ANYTHING = frozenset(_SAID["anything"])  # words that mean "any thing"
 _MOST, _LEAST, _SMALL_WORDS = (frozenset(_SAID[name]) for name in ("most", "least", "small"))
-_NO = re.compile(r"\bno\b|\bnot\b|\bwithout\b|n't\b")
 _YES_NO = re.compile(
     r"^(?:no\b|is|are|was|were|does|do|did|has|have|can|could|will)\b|answer (?:with )?yes or no|\(yes/no\)"
 )
@@ -22,7 +20,6 @@ _SHAPE = re.compile(
     r"(?:what|which)(?: kind of| type of| is the| \w+)? (?:shape|figure|form)\b|shape of"
     r"|what is the (?:\w+ )*(?:shape|figure|object)"
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,9 @@ class Phrase:
     @property
     def is_of_things(self) -> bool:
         """Whether it describes shapes."""
-        return bool(self.colours or self.shapes or ANYTHING & {word.removesuffix("s") for word in self.words})
+        return bool(
+            self.colours or self.shapes or _ANYTHING & {word.removesuffix("s") for word in self.words}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,18 @@ class ParsedQuestion:
 
     text: str
     subject: Phrase  # what is asked about
-    relation: str = ""  # of the subject to the anchor
-    anchor: Phrase | None = None
-    is_yes_no: bool = False
-    is_negated: bool = False
-    asks_colour: bool = False
-    asks_shape: bool = False
-    asks_count: bool = False
-    asks_place: bool = False
-    tokens: tuple[str, ...] = ()
+    relation: str  # of the subject to the anchor
+    anchor: Phrase | None
+    is_yes_no: bool
+    is_negated: bool
+    asks_colour: bool
+    asks_shape: bool
+    asks_count: bool
+    asks_place: bool
+
+    def has(self, *words: str) -> bool:
+        """Whether it holds one of these words."""
+        return not {*words}.isdisjoint(split_words(self.text))
 
 
 def split_words(text: str) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ def split_words(text: str) -> tuple[str, ...]:
     >>> split_words("What's the Bus's colour?")
     ("what's", 'the', "bus's", 'colour')
     """
-    return tuple(word.casefold() for word in _WORD.findall(text))
+    return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold()))
 
 
 def stem(word: str) -> str:
@@ -75,27 +77,21 @@ def stem(word: str) -> str:
     >>> [stem(word) for word in ("leaves", "leave", "prices", "taught", "visitors")]
     ['leav', 'leav', 'pric', 'taught', 'visitor']
     """
-    word = word.casefold().removesuffix("'s").removesuffix("’s")
-    for ending in ("ing", "ies", "es", "ed", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+    word = re.sub("['’]s$", "", word.casefold())
+    return re.sub(r"(?<=^\w\w\w)(\w*?)(?:ing|ies|es|ed|s|e)$", r"\1", word)
 
 
 def read_phrase(text: str) -> Phrase:
     """Parse a description."""
     words = split_words(text)
     rank = next((_SAID["ranks"][word] for word in words if word in _SAID["ranks"]), 1)
-    extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), int(rank > 1))
     return Phrase(
         text=text,
         words=words,
-        colours=tuple(dict.fromkeys(n for w in words if (n := read_colour(w)))),
-        shapes=tuple(dict.fromkeys(n for w in words if (n := read_shape(w)))),
-        places=tuple(
-            name for name, pattern in _SAID["places"].items() if re.search(pattern, text.casefold())
-        ),
-        extreme=extreme,
+        colours=tuple(dict.fromkeys(filter(None, map(read_colour, words)))),
+        shapes=tuple(dict.fromkeys(filter(None, map(read_shape, words)))),
+        places=tuple(name for name, said in _SAID["places"].items() if re.search(said, text.casefold())),
+        extreme=next((1 if w in _MOST else -1 for w in words if w in _MOST | _LEAST), int(rank > 1)),
         rank=rank,
     )
 
@@ -109,29 +105,39 @@ def read_question(text: str) -> ParsedQuestion:
     """
     low = " ".join(text.casefold().split())
     body = re.sub(r"[\s.]*(?:please )?answer (?:with )?yes or no\.?|\(yes/no\)", "", low).strip()
-    relation, before, after = _split_relation(body)
+    relation, before, after = "", body, ""
+    for name, pattern in _SAID["relations"].items():
+        if (match := re.search(pattern, body)) and body[match.end() :].strip(" ?"):
+            relation, before, after = name, body[: match.start()], body[match.end() :]
+            break
     subject = read_phrase(before)
-    asks_colour = bool(re.search(r"\bcolou?rs?\b", subject.text)) and not subject.colours
+    asks_colour = bool(re.search(r"\bcolou?rs?\b", before)) and not subject.colours
     return ParsedQuestion(
         text=body,
         subject=subject,
         relation=relation,
         anchor=read_phrase(after) if relation else None,
         is_yes_no=bool(_YES_NO.search(low)) and " or " not in body,
-        is_negated=bool(_NO.search(body)),
+        is_negated=bool(re.search(r"\bno\b|\bnot\b|\bwithout\b|n't\b", body)),
         asks_colour=asks_colour,
         asks_shape=bool(_SHAPE.search(body)) and not (subject.shapes or asks_colour),
         asks_count=bool(re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", body)),
         asks_place=bool(re.search(r"^where|in (?:which|what) (?:part|corner|quadrant|half)", body)),
-        tokens=split_words(body),
-    )  # fmt: skip
+    )
 
 
-def _split_relation(body: str) -> tuple[str, str, str]:
-    for name, pattern in _SAID["relations"].items():
-        if (match := re.search(pattern, body)) and body[match.end() :].strip(" ?"):
-            return name, body[: match.start()], body[match.end() :]
-    return "", body, ""
+def measure_mention(label: str, question: ParsedQuestion) -> float:
+    """How much of a label the question says, 0 to 1.
+
+    >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
+    True
+    """
+    tokens = split_words(question.text)
+    if len(squeeze(label)) > 3 and squeeze(label) in squeeze(" ".join(tokens)):
+        return 1.0
+    words = [word for word in split_words(label) if word not in _SMALL_WORDS]
+    said = set(map(stem, tokens))
+    return sum(len(word) for word in words if stem(word) in said) / max(1, sum(map(len, words)))
 
 
 # -- From what was found to one of the options, or to none
@@ -147,19 +153,18 @@ def squeeze(text: str) -> str:
 
 
 def read_number(text: str) -> float | None:
-    """The only number in a text; None where there are none or several.
+    """The only number in a text, of a time in minutes; None where there are none or several.
 
     >>> read_number("148 m"), read_number("1,250"), read_number("08:15"), read_number("2 of 3")
-    (148.0, 1250.0, None, None)
+    (148.0, 1250.0, 495.0, None)
     """
-    if re.search(r"\d\s*[:/]\s*\d", text):
-        return None
+    if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\.?)?", text.strip(), re.IGNORECASE):
+        hours = int(match[1]) % 12 + 12 * (match[3].lower() == "p") if match[3] else int(match[1])
+        return hours * 60.0 + int(match[2])
     found = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)
     if len(found) != 1:
         return None
-    number = found[0].replace("−", "-")
-    if re.fullmatch(r"-?\d+,\d{1,2}", number):
-        number = number.replace(",", ".")  # a decimal comma
+    number = re.sub(r"^(-?\d+),(\d{1,2})$", r"\1.\2", found[0].replace("−", "-"))  # a decimal comma
     return float(number.replace(",", ""))
 
 
@@ -167,10 +172,8 @@ def match_option(found: str, choices: Choices) -> str | None:
     """The letter of the one option that says what was found."""
     for read in (squeeze, read_number, _read_name):
         said = read(found)
-        letters = [
-            letter for letter, text in choices.items() if said not in ("", None) and read(text) == said
-        ]
-        if len(letters) == 1:
+        letters = [letter for letter, text in choices.items() if read(text) == said]
+        if said not in ("", None) and len(letters) == 1:
             return letters[0]
     words = set(split_words(found))
     parts = [
@@ -183,137 +186,3 @@ def _read_name(text: str) -> str | None:
     """The one colour or shape in a text, under the name that we use: grey for gray, circle for disc."""
     names = {name for word in split_words(text) if (name := read_colour(word) or read_shape(word))}
     return names.pop() if len(names) == 1 else None
-
-
-# -- Labelled values, from wherever they were read, and what can be asked about them
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One value with its label: a bar, a slice, a cell, a price."""
-
-    label: str
-    text: str  # as printed, or as measured; empty where only the order is known
-    value: float | None = None  # as a number to compare by; a time in minutes
-    series: str = ""  # the column, or the legend's key
-    source: str = ""  # "bars", "table", ...
-    colour: str = ""  # of the bar or slice
-
-
-Facts = Sequence[Fact]
-
-_DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
-_SUMS = re.compile(r"\btogether\b|\bsum\b|\bcombined\b|\bin total\b|\bin all\b|\btotal of\b")
-COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
-_BEYOND = re.compile(
-    r"\b(?:(?P<up>more|higher|taller|above|over|larger|longer|greater)"
-    r"|less|fewer|lower|shorter|below|under|smaller)\b(?: than)? (?P<limit>\d+(?:\.\d+)?)"
-)
-
-
-def measure_mention(label: str, question: ParsedQuestion) -> float:
-    """How much of a label the question says, 0 to 1.
-
-    >>> from eyechart.baselines.question import read_question
-    >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
-    True
-    """
-    words = [word for word in split_words(label) if word not in _SMALL_WORDS]
-    if len(squeeze(label)) > 3 and squeeze(label) in squeeze(" ".join(question.tokens)):
-        return 1.0
-    said = {stem(token) for token in question.tokens}
-    hit = sum(len(word) for word in words if stem(word) in said)
-    return hit / max(1, sum(map(len, words)))
-
-
-def answer_from_facts(question: ParsedQuestion, facts: Facts, choices: Choices) -> Answer | None:
-    """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
-    said = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
-    if (best := max(said.values(), default=0.0)) >= 0.5:
-        facts = [fact for fact in facts if said.get(fact.series) == best]
-    mentions = [(measure_mention(fact.label, question), fact) for fact in facts]
-    named = [fact for mention, fact in mentions if mention >= 0.5]
-    if len({fact.series for fact in facts}) > 1:
-        return None if question.subject.extreme else _cell(question, facts, named, choices)
-    if (answer := _combine(question, named) or _count_beyond(question, facts)) is not None:
-        return answer
-    if question.subject.extreme and not question.is_yes_no:
-        return _extreme(question, facts)
-    meant = [
-        fact for mention, fact in mentions if mention == max((each for each, _ in mentions), default=0.0)
-    ]
-    is_plain = not (question.is_yes_no or question.asks_colour or COMBINES.search(question.text))
-    if not (is_plain and named and len(meant) == 1 and meant[0].text):
-        return None
-    if choices and not match_option(meant[0].text, choices):
-        return None
-    return Answer(meant[0].text, _evidence("the value of the named label", meant))
-
-
-def _evidence(rule: str, facts: Facts) -> dict[str, object]:
-    source = facts[0].source if facts else ""
-    return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
-
-
-def _cell(question: ParsedQuestion, facts: Facts, named: Facts, choices: Choices) -> Answer | None:
-    """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
-    if {"time", "hour", "when"} & {*question.tokens}:
-        named = [fact for fact in named if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
-    if choices:
-        named = [fact for fact in named if match_option(fact.text, choices)]
-    if len(named) == 1:
-        return Answer(named[0].text, _evidence("the named row's fitting cell", named))
-    cells = [fact for fact in facts if measure_mention(fact.text, question) >= 1]
-    columns = {fact.series for fact in cells if match_option(fact.series, choices)}
-    if len(columns) == 1:
-        return Answer(columns.pop(), _evidence("column of the named cell", cells))
-    return None
-
-
-def _numbers(facts: Facts) -> list[tuple[float, Fact]]:
-    return [(fact.value, fact) for fact in facts if fact.value is not None]
-
-
-def _combine(question: ParsedQuestion, named: Facts) -> Answer | None:
-    """Two values compared, their difference, or the sum of several."""
-    values = [value for value, _ in _numbers(named)]
-    if question.is_yes_no and question.subject.extreme and len(values) == len(named) == 2:
-        stems = [stem(token) for token in question.tokens]
-        first, second = (
-            min(
-                (stems.index(w) for word in split_words(fact.label) if (w := stem(word)) in stems), default=99
-            )
-            for fact in named
-        )
-        holds = (values[0] - values[1]) * question.subject.extreme * (second - first) > 0
-        return Answer("yes" if holds else "no", _evidence("compared", named))
-    if question.is_yes_no or len(values) < 2 or not all(fact.text for fact in named):
-        return None
-    # With as many decimals as the values have.
-    decimals = max((len(m[1]) for fact in named if (m := re.search(r"\d\.(\d+)", fact.text))), default=0)
-    if _DIFFERS.search(question.text) and len(values) == 2:
-        return Answer(f"{abs(values[0] - values[1]):.{decimals}f}", _evidence("difference", named))
-    if _SUMS.search(question.text):
-        return Answer(f"{sum(values):.{decimals}f}", _evidence("sum", named))
-    return None
-
-
-def _count_beyond(question: ParsedQuestion, facts: Facts) -> Answer | None:
-    match = _BEYOND.search(question.text)
-    if not (question.asks_count and match) or not all(fact.text for fact in facts):
-        return None
-    limit, upward = float(match["limit"]), match["up"] is not None
-    beyond = [fact for value, fact in _numbers(facts) if (value > limit if upward else value < limit)]
-    return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
-
-
-def _extreme(question: ParsedQuestion, facts: Facts) -> Answer | None:
-    if question.asks_count or "than" in question.tokens:
-        return None
-    extreme, rank = question.subject.extreme, question.subject.rank
-    ordered = sorted(_numbers(facts), key=lambda item: -extreme * item[0])
-    values = [value for value, _ in ordered]
-    if rank > len(ordered) or values[rank - 1] in values[rank:] or not ordered[rank - 1][1].label:
-        return None
-    rule = f"{'largest' if extreme > 0 else 'smallest'}, rank {rank}"
-    return Answer(ordered[rank - 1][1].label, _evidence(rule, [fact for _, fact in ordered]))

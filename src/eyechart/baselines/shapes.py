@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from eyechart.baselines.patches import RGB
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from eyechart.baselines.patches import Pixels
-
+    Pixels = NDArray[np.uint8]
     Points = NDArray[np.integer[Any] | np.floating[Any]]
 
+RGB = tuple[int, int, int]
 
 # Where one hue's name ends and the next begins, in degrees; red goes round through 0.
 _HUES = (

@@ -2,64 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
-from eyechart.baselines.patches import DecodedImage, Patch, Patches, find_patches
-from eyechart.baselines.shapes import Outline, name_colour, name_outline
+from eyechart.baselines.patches import Box, Patch, Patches, find_patches
 from eyechart.data.images import ocr
+from eyechart.errors import ImageError, ModelError
 
+LOOK_SIDE = 800  # pixels; patches are measured at this size: 0.1 s instead of 3 s for a photograph
 MIN_THING = 0.0004  # of the image's area
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """A patch taken as an object: a shape with a colour and a place."""
-
-    patch: Patch
-    colour: str
-    outline: Outline
-
-    @property
-    def shape(self) -> str | None:
-        return self.outline.name
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        return self.patch.cx, self.patch.cy
-
-    def describe(self) -> dict[str, object]:
-        patch = self.patch
-        return {
-            "colour": self.colour,
-            "shape": self.shape,
-            "box": [patch.x0, patch.y0, patch.x1, patch.y1],
-            "fill": self.outline.fill,
-        }
 
 
 class Sight:
     """One image, evaluated lazily: reading text takes a second, measuring a few milliseconds."""
 
-    def __init__(self, image: DecodedImage, *, reads: bool, measures: bool = True) -> None:
-        self.image = image
+    def __init__(self, data: bytes, *, reads: bool, measures: bool = True) -> None:
+        try:
+            page = ocr.decode_page(data)  # transparency on white, any mode to RGB
+        except ImageError as err:
+            raise ModelError(err.message) from err
+        pixels = ocr.shrink(page, LOOK_SIDE)
+        self._page, self._pixels = ocr.to_array(page), ocr.to_array(pixels)
+        self.width, self.height = pixels.size
+        self._scale = pixels.width / page.width
         self.reads = reads
         self.measures = measures
         # Not `cached_property`, which in Python 3.11 has one lock for all images.
         self._words: tuple[Box, ...] | None = None
-        self._things: tuple[Thing, ...] | None = None
+        self._things: tuple[Patch, ...] | None = None
 
     @property
     def words(self) -> tuple[Box, ...]:
-        """Text in the image; empty where it is too small or OCR is off."""
+        """Text in the image, from top to bottom; empty where it is too small or OCR is off."""
         if self._words is None:
-            is_readable = self.reads and max(self.image.width, self.image.height) >= ocr.MIN_READABLE
-            self._words = read_words(self.image) if is_readable else ()
+            is_readable = self.reads and max(self.width, self.height) >= ocr.MIN_READABLE
+            read, by = ocr.read_boxes(self._page) if is_readable else (), self._scale
+            self._words = tuple(
+                Box(one.x0 * by, one.y0 * by, one.x1 * by, one.y1 * by, one.text) for one in read
+            )
         return self._words
 
     @cached_property
     def patches(self) -> Patches:
-        return find_patches(self.image.pixels)
+        return find_patches(self._pixels)
 
     @property
     def is_drawing(self) -> bool:
@@ -69,80 +53,23 @@ class Sight:
     @cached_property
     def figures(self) -> tuple[Patch, ...]:
         """Patches that are neither background nor too small."""
-        if not self.is_drawing:
-            return ()
-        smallest = max(8, MIN_THING * self.image.width * self.image.height)
-        return tuple(
-            patch for patch in self.patches.patches if not patch.is_background and patch.area >= smallest
-        )
+        smallest = max(8, MIN_THING * self.width * self.height)
+        return tuple(one for one in self.patches.patches if not one.is_background and one.area >= smallest)
 
     @property
-    def things(self) -> tuple[Thing, ...]:
-        """Figures with a shape and a colour; letters and lines are left out."""
+    def things(self) -> tuple[Patch, ...]:
+        """Figures that may be objects: without lines and, where some have no name, letters."""
         if self._things is None:
-            found = [Thing(one, name_colour(one.rgb), name_outline(one.mask)) for one in self.figures]
-            found = [thing for thing in found if not self._is_line(thing)]
-            if not all(thing.shape for thing in found):
-                found = [thing for thing in found if not self._is_letter(thing.patch)]
-            self._things = tuple(found)
+            found = tuple(one for one in self.figures if not self._is_line(one))
+            if not all(one.shape for one in found):
+                found = tuple(one for one in found if not self._is_letter(one))
+            self._things = found
         return self._things
 
-    def _is_line(self, thing: Thing) -> bool:
+    def _is_line(self, patch: Patch) -> bool:
         """A stroke: an axis, a rule, a curve."""
-        patch = thing.patch
-        thin = max(2.0, 0.006 * max(self.image.width, self.image.height))
-        is_straight = min(patch.width, patch.height) <= thin
-        is_winding = thing.outline.fill < 0.15 or thing.outline.solidity < 0.2
-        return is_straight or is_winding
+        is_thin = min(patch.width, patch.height) <= max(2.0, 0.006 * max(self.width, self.height))
+        return is_thin or patch.outline.fill < 0.15 or patch.outline.solidity < 0.2
 
     def _is_letter(self, patch: Patch) -> bool:
-        return any(
-            word.x0 - 2 <= patch.cx <= word.x1 + 2
-            and word.y0 - 2 <= patch.cy <= word.y1 + 2
-            and patch.height <= 1.25 * word.height
-            for word in self.words
-        )
-
-
-# -- Places in an image: a bar, a word, a curve
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Sides in pixels from the top left, and what lies there; a text may be several words."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    text: str = ""
-    colour: str = ""
-
-    @property
-    def cx(self) -> float:
-        return (self.x0 + self.x1) / 2
-
-    @property
-    def cy(self) -> float:
-        return (self.y0 + self.y1) / 2
-
-    @property
-    def width(self) -> float:
-        return self.x1 - self.x0
-
-    @property
-    def height(self) -> float:
-        return self.y1 - self.y0
-
-    def turned(self) -> Box:
-        """The box turned a quarter left: horizontal bars become vertical ones."""
-        return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
-
-
-def read_words(image: DecodedImage) -> tuple[Box, ...]:
-    """The text in an image, from top to bottom, with places in the measured image's pixels."""
-    scale = image.scale
-    return tuple(
-        Box(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale, box.text)
-        for box in ocr.read_boxes(image.page)
-    )
+        return any(word.holds(patch, 2) and patch.height <= 1.25 * word.height for word in self.words)
