@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
 
 from eyechart.cli.config import Switches, add_run_options
 from eyechart.console import (
@@ -20,11 +21,11 @@ from eyechart.console import (
 )
 from eyechart.option import add_option, list_option_names, read_given_options, read_ids
 from eyechart.registry import Execute, command
+from eyechart.report.audit import build_audit_tables
+from eyechart.runs.audit import Audit, estimate_audit, plan_audit, run_audit
 from eyechart.runs.options import GATE, SET_BY_CONDITIONS, Options
+from eyechart.runs.pages import write_audit_html
 from eyechart.terminal import to_one_line
-
-if TYPE_CHECKING:
-    from eyechart.runs.audit import Audit
 
 DESCRIPTION = """\
 Ask the same questions with their images, without them, and with something else in their place: does the
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("source", metavar="SOURCE", help="questions to ask, as in eyechart run")
     parser.add_argument(
-        "-m", "--model", action=_OneModel, metavar="MODEL", required=True, help="the model to audit"
+        "-m", "--model", action="append", metavar="MODEL", required=True, help="the model to audit"
     )
     parser.add_argument(
         "--conditions",
@@ -92,31 +93,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     return execute
 
 
-class _OneModel(argparse.Action):
-    """Refuses a second model, which eyechart run would take."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if getattr(namespace, self.dest, None) is not None:
-            raise argparse.ArgumentError(self, "an audit takes one model; audit each one separately")
-        setattr(namespace, self.dest, values)
-
-
 def execute(args: argparse.Namespace) -> int:
     """Audit a source with a model."""
-    from eyechart.runs.audit import estimate_audit, plan_audit, run_audit
-
+    if len(args.model) > 1:
+        args.parser.error("argument -m/--model: an audit takes one model; audit each one separately")
     check_targets(args.html, full_images=args.full_images)
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         plan = plan_audit(
             args.source,
-            args.model,
+            args.model[0],
             read_given_options(Options, args),
             read_ids(args.conditions, "--conditions") if args.conditions else None,
             args.text_model,
@@ -129,8 +115,6 @@ def execute(args: argparse.Namespace) -> int:
     if found is None:
         return 0
     if args.html:
-        from eyechart.runs.pages import write_audit_html
-
         write_audit_html(found, args.html, full_images=args.full_images)
         note(f"wrote {args.html}")
     _print_audit(found, as_json=args.json)
@@ -138,10 +122,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _print_audit(found: Audit, *, as_json: bool) -> None:
-    from rich.text import Text
-
-    from eyechart.report.audit import build_audit_tables
-
     if as_json:
         print_json(found.to_json())
     else:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from eyechart.console import JSON_HELP, add_verb, confirm, make_facts_table, note, print_json, print_rich
+from eyechart.data.images.fetch import count_cached
 from eyechart.errors import UsageError
 from eyechart.option import read_count
 from eyechart.registry import Execute, command, suggest_name
 from eyechart.report.table import PlainTable
+from eyechart.store.cache import clear_cache, inspect_cache, read_size_limit
+from eyechart.store.folder import find_cache_folder
 from eyechart.terminal import format_size, print_text, to_one_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from eyechart.store.cache import CacheInfo
 
 DESCRIPTION = """\
 The cache keeps replies between runs. A reply is used again for exactly the same request: the same model,
@@ -57,10 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_info(args: argparse.Namespace) -> int:
     """Print where the cache is and what it holds."""
-    from eyechart.data.images.fetch import count_cached
-    from eyechart.store.cache import inspect_cache, read_size_limit
-    from eyechart.store.folder import find_cache_folder
-
     limit, info = read_size_limit(), inspect_cache()
     n_images, n_bytes = count_cached(images := find_cache_folder() / "images")
     if args.json:
@@ -91,18 +84,24 @@ def execute_info(args: argparse.Namespace) -> int:
             "images": str(images),
             "fetched": f"{n_images:,}, {format_size(n_bytes)}",
         }
-        print_rich(make_facts_table(item for item in facts.items() if item[1]), *_models(info))
+        print_rich(make_facts_table(item for item in facts.items() if item[1]))
+        if info.by_model:
+            rows = [
+                [to_one_line(name), f"{one.n:,}", format_size(one.n_bytes)]
+                for name, one in info.by_model.items()
+            ]
+            print_rich(Text(""), PlainTable(columns=["model", "replies", "size"], rows=rows))
     return 0
 
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what the flags select, after confirmation."""
-    from eyechart.data.images.fetch import count_cached
-    from eyechart.store.cache import clear_cache
-    from eyechart.store.folder import find_cache_folder
-
     _check_model(args.model)
-    if not args.yes and not _is_sure(args):
+    chosen = f" of {args.model}" if args.model else ""
+    if args.older_than is not None:
+        chosen += f" not used for {args.older_than} days"
+    what = f"{'' if chosen else 'all '}replies{chosen}{' and fetched images' * args.images}"
+    if not args.yes and not confirm(f"remove {what} from the cache"):
         note("nothing was removed")
         return 0
     n, n_bytes = clear_cache(model=args.model, unused_days=args.older_than)
@@ -116,29 +115,11 @@ def execute_clear(args: argparse.Namespace) -> int:
 
 def _check_model(name: str | None) -> None:
     """Refuse a model that the cache does not know: probably a typo, and removing nothing would hide it."""
-    from eyechart.store.cache import inspect_cache
-
     if name is None or (info := inspect_cache()).trouble or name in info.by_model:
         return
     known = list(info.by_model)
     hint = suggest_name(name, known, otherwise="see: eyechart cache info", see="eyechart cache info")
     raise UsageError(f"the cache holds no reply of {name!r}", hint=hint)
-
-
-def _is_sure(args: argparse.Namespace) -> bool:
-    chosen = [
-        f" of {args.model}" if args.model else "",
-        f" not used for {args.older_than} days" if args.older_than is not None else "",
-    ]
-    what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched images' * args.images}"
-    return confirm(f"remove {what} from the cache")
-
-
-def _models(info: CacheInfo) -> list[RenderableType]:
-    rows = [
-        [to_one_line(name), f"{one.n:,}", format_size(one.n_bytes)] for name, one in info.by_model.items()
-    ]
-    return [Text(""), PlainTable(columns=["model", "replies", "size"], rows=rows)] if rows else []
 
 
 def _moment(seconds: float | None) -> str | None:

@@ -17,8 +17,19 @@ from eyechart.console import (
 from eyechart.errors import UsageError
 from eyechart.option import add_option, read_count
 from eyechart.registry import Execute, command
+from eyechart.report.comparison_table import (
+    list_renderables,
+    make_tables,
+    to_latex,
+    to_markdown,
+    write_samples,
+)
+from eyechart.runs.comparison import compare_all
 from eyechart.runs.listing import ROOT
+from eyechart.runs.noise import measure_noise
 from eyechart.runs.options import Options
+from eyechart.runs.pages import write_comparison_html
+from eyechart.runs.plugins import load_plugin
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
@@ -81,18 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Compare, write the file, print the tables."""
-    from eyechart.report.comparison_table import (
-        list_renderables,
-        make_tables,
-        to_latex,
-        to_markdown,
-        write_samples,
-    )
-    from eyechart.runs.comparison import compare_all
-    from eyechart.runs.noise import measure_noise
-    from eyechart.runs.pages import write_comparison_html
-    from eyechart.runs.plugins import load_plugin
-
     check_targets(args.csv)
     check_targets(args.html, full_images=args.full_images)
     load_dotenv()

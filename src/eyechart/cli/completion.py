@@ -11,6 +11,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from argcomplete import autocomplete
+from argcomplete.completers import FilesCompleter, SuppressCompleter
+from argcomplete.shell_integration import shellcode
+
 from eyechart.cli.main import ALIASES, build_parser, list_commands
 from eyechart.console import HelpAll
 from eyechart.errors import EyechartError
@@ -38,17 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the script."""
-    from argcomplete.shell_integration import shellcode
-
     print_text(shellcode(["eyechart"], shell=args.shell).rstrip("\n"))
     return 0
 
 
 def complete() -> None:
     """Answer the shell, which describes the line in the environment, and exit."""
-    import argcomplete
-    from argcomplete.completers import SuppressCompleter
-
     words = os.environ.get("COMP_LINE", "").split()[1:]
     name = ALIASES.get(words[0], words[0]) if words else ""
     try:
@@ -61,7 +60,7 @@ def complete() -> None:
                 action.restore()  # rare flags are suggested, too
             if completer := _choose_completer(action):
                 action.completer = completer  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser, default_completer=SuppressCompleter())
+    autocomplete(parser, default_completer=SuppressCompleter())
 
 
 def _list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -99,7 +98,6 @@ def _suggest(
     names: Callable[[], Mapping[str, str]], *, with_files: bool = False
 ) -> Callable[..., Mapping[str, str]]:
     """A completer of names with what they mean, and of files."""
-    from argcomplete.completers import FilesCompleter
 
     def complete_value(prefix: str, **more: Any) -> Mapping[str, str]:
         files = FilesCompleter()(prefix, **more) if with_files else ()

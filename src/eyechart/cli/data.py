@@ -9,20 +9,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from eyechart.console import (
-    JSON_HELP,
-    add_verb,
-    load_dotenv,
-    make_facts_table,
-    note,
-    print_json,
-    print_rich,
-)
+from eyechart.console import JSON_HELP, add_verb, load_dotenv, make_facts_table, note, print_json, print_rich
+from eyechart.data.columns.lint import check_source
+from eyechart.data.files.clean import write_clean
+from eyechart.data.files.download import choose_files, download, find_local, look_up, measure, verify
+from eyechart.data.files.hub import is_hub, names_file, parse_hub
+from eyechart.data.wrappers import get_reasons
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_count, read_given_options
 from eyechart.registry import (
@@ -34,14 +31,23 @@ from eyechart.registry import (
     find_hub_benchmarks,
     suggest_name,
 )
+from eyechart.report.table import PlainTable
+from eyechart.runs.captions import PROMPT as DESCRIBE
+from eyechart.runs.captions import write_captions
+from eyechart.runs.inputs import make_loader
 from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
+from eyechart.runs.plan import choose_benchmark, choose_prompt
+from eyechart.runs.sources import (
+    find_benchmark,
+    list_excused,
+    list_setting_choices,
+    list_settings,
+    make_benchmark,
+    make_lint,
+)
+from eyechart.runs.suspects import find_suspects, write_sheet
 from eyechart.terminal import escape_controls, format_size, make_counter, print_text, to_one_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from eyechart.types import Benchmark, Card, Sample
-
+from eyechart.types import Benchmark, Card, Sample
 
 CAPTION_DESCRIPTION = """\
 Ask a model to describe every image of a source, once each, and write lines of path,text, as
@@ -185,9 +191,6 @@ def _add_suspects(actions: Any) -> None:
 
 def execute_suspects(args: argparse.Namespace) -> int:
     """List the suspects, and write the sheet."""
-    from eyechart.report.table import PlainTable
-    from eyechart.runs.suspects import find_suspects, write_sheet
-
     models, found = find_suspects(args.runs)
     listed = found[: args.top]
     if args.sheet:
@@ -211,9 +214,6 @@ def execute_suspects(args: argparse.Namespace) -> int:
 
 def execute_caption(args: argparse.Namespace) -> int:
     """Write the captions; print how many there are, and which images have none."""
-    from eyechart.runs.captions import PROMPT as DESCRIBE
-    from eyechart.runs.captions import write_captions
-
     load_dotenv()
     done = write_captions(
         args.source,
@@ -240,16 +240,13 @@ def execute_caption(args: argparse.Namespace) -> int:
 
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
-    from eyechart.data.files.download import find_local
-    from eyechart.runs.sources import make_benchmark
-
     known: dict[str, Benchmark] = {}
     for name in benchmarks.names():
         try:
             known[name] = make_benchmark(name, {})
         except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
-    words, group = [_fold(word) for word in args.words], args.group
+    group = args.group
     groups = {one.card.group or OTHERS for one in known.values()}
     if group and group not in groups:
         hint = suggest_name(group, sorted(groups), otherwise=f"groups: {', '.join(sorted(groups))}")
@@ -257,15 +254,25 @@ def execute_list(args: argparse.Namespace) -> int:
     shown = {
         name: (one, find_local(one.card))
         for name, one in known.items()
-        if all(word in _searched(one) for word in words) and group in (None, one.card.group or OTHERS)
+        if _has_words(one, args.words) and group in (None, one.card.group or OTHERS)
     }
     if args.here:
         shown = {name: found for name, found in shown.items() if found[1] is not None}
     if args.json:
-        print_json({name: _to_json(one, path) for name, (one, path) in shown.items()})
+        facts = {
+            name: {
+                "about": one.about,
+                **asdict(one.card),
+                "scorer": one.scorer,
+                "here": str(path) if path else None,
+                "bytes": measure(path) if path else None,
+            }
+            for name, (one, path) in shown.items()
+        }
+        print_json(facts)
     elif shown:
         print_rich(_list_by_group(shown))
-    elif words and (near := suggest_name(" ".join(args.words), list(known), at_most=5)):
+    elif args.words and (near := suggest_name(" ".join(args.words), list(known), at_most=5)):
         note(f"no benchmark matches; {near}")
     else:
         note("no benchmark matches; all of them: eyechart data list")
@@ -275,34 +282,19 @@ def execute_list(args: argparse.Namespace) -> int:
 OTHERS = "others"
 
 
-def _searched(benchmark: Benchmark) -> str:
-    """The text that the words of a search have to be in."""
+def _has_words(benchmark: Benchmark, words: Iterable[str]) -> bool:
+    """Whether a benchmark's line has all the words; case, hyphens and underscores are ignored."""
     card = benchmark.card
     told = (benchmark.name, benchmark.about, card.group, card.file, *card.files, card.metric, *card.hub)
-    return _fold(" ".join(told))
+    line, *wanted = (text.casefold().translate(_IGNORED) for text in (" ".join(told), *words))
+    return all(word in line for word in wanted)
 
 
-def _fold(text: str) -> str:
-    """A text for comparison: case, hyphens and underscores are ignored."""
-    return text.casefold().replace("-", "").replace("_", "")
+_IGNORED = str.maketrans("", "", "-_")
 
 
-def _to_json(benchmark: Benchmark, path: Path | None) -> dict[str, object]:
-    from eyechart.data.files.download import measure
-
-    return {
-        "about": benchmark.about,
-        **asdict(benchmark.card),
-        "scorer": benchmark.scorer,
-        "here": str(path) if path else None,
-        "bytes": measure(path) if path else None,
-    }
-
-
-def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> RenderableType:
+def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> Table:
     """A table with a heading per group: name, size on this machine, where from, what it is."""
-    from eyechart.data.files.download import measure
-
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "here", "from", "about"):
         table.add_column(heading, no_wrap=heading in ("name", "here"), overflow="fold")
@@ -327,10 +319,6 @@ def _places(benchmark: Benchmark) -> str:
 
 def execute_get(args: argparse.Namespace) -> int:
     """Download a data set, and print how to run it."""
-    from eyechart.data.files.download import choose_files, download, find_local, look_up, verify
-    from eyechart.data.files.hub import is_hub, parse_hub
-    from eyechart.runs.sources import make_benchmark
-
     if is_hub(args.name):
         spec = parse_hub(args.name)
         if spec.is_local:
@@ -398,8 +386,6 @@ def _to_pattern(part: str) -> str:
     >>> _to_pattern("AMBER.tsv"), _to_pattern("documents/"), _to_pattern("night/test"), _to_pattern("test")
     ('AMBER.tsv', 'documents/*', 'night/*', '*test*')
     """
-    from eyechart.data.files.hub import names_file
-
     if names_file(part):
         return part
     config, _, split = part.rpartition("/")
@@ -408,13 +394,9 @@ def _to_pattern(part: str) -> str:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Print how a source was detected, and one sample."""
-    from eyechart.runs.plan import choose_benchmark, choose_prompt
-
     benchmark, options = choose_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
-    args.prompt = args.prompt or any(
-        (args.input, args.system, args.prompt_template)
-    )  # nothing else shows them
+    args.prompt |= any((args.input, args.system, args.prompt_template))  # nothing else shows them
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
     except EyechartError as err:
@@ -432,7 +414,8 @@ def execute_show(args: argparse.Namespace) -> int:
     if args.prompt:
         print_rich(make_facts_table(asked))
         return 0
-    print_rich(make_facts_table([*about.items(), *_why(benchmark), *_facts(sample).items()]))
+    why = [(f"why ({n})", reason) for n, reason in enumerate(get_reasons(benchmark.source), start=1)]
+    print_rich(make_facts_table([*about.items(), *why, *_facts(sample).items()]))
     if args.sample is None:
         further = [_brief(one) for one in islice(benchmark.source, 1, 3)]
         print_rich(make_facts_table([*further, *((f"prompt ({role})", text) for role, text in asked)]))
@@ -447,32 +430,9 @@ def _brief(sample: Sample) -> tuple[str, str]:
 
 
 def _about(benchmark: Benchmark) -> dict[str, str]:
-    from eyechart.runs.sources import list_settings
-
-    settings = {**list_settings(benchmark.name), **benchmark.settings}
-    return {
-        "name": benchmark.name,
-        "from": benchmark.source.origin,
-        "scorer": benchmark.scorer,
-        **_card(benchmark),
-        **{f"set {name}": _tell_setting(benchmark.name, name, value) for name, value in settings.items()},
-    }
-
-
-def _tell_setting(benchmark: str, name: str, value: object) -> str:
-    """A setting's value, and the other ones it may have."""
-    from eyechart.runs.sources import list_setting_choices
-
-    others = [one for one in list_setting_choices(benchmark, name) if one != value]
-    if value is None or value == "":
-        return f"({' or '.join(others)})" if others else ""
-    return f"{value} (or {', '.join(others)})" if others else str(value)
-
-
-def _card(benchmark: Benchmark) -> dict[str, str]:
-    """What is known about a published benchmark."""
+    """What is known about a benchmark, and its settings."""
     card = benchmark.card
-    told = {
+    published = {
         "size": card.size,
         "metric": card.metric,
         "parity": card.parity,
@@ -483,14 +443,22 @@ def _card(benchmark: Benchmark) -> dict[str, str]:
         "hub": ", ".join(card.hub[:3]) + (f" and {len(card.hub) - 3} more" if len(card.hub) > 3 else ""),
         "aggregate": benchmark.aggregate,
     }
-    return {name: text for name, text in told.items() if text}
+    settings = {**list_settings(benchmark.name), **benchmark.settings}
+    return {
+        "name": benchmark.name,
+        "from": benchmark.source.origin,
+        "scorer": benchmark.scorer,
+        **{name: text for name, text in published.items() if text},
+        **{f"set {name}": _tell_setting(benchmark.name, name, value) for name, value in settings.items()},
+    }
 
 
-def _why(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """How the source was detected."""
-    from eyechart.data.wrappers import get_reasons
-
-    return [(f"why ({n})", reason) for n, reason in enumerate(get_reasons(benchmark.source), start=1)]
+def _tell_setting(benchmark: str, name: str, value: object) -> str:
+    """A setting's value, and the other ones it may have."""
+    others = [one for one in list_setting_choices(benchmark, name) if one != value]
+    if value is None or value == "":
+        return f"({' or '.join(others)})" if others else ""
+    return f"{value} (or {', '.join(others)})" if others else str(value)
 
 
 def _facts(sample: Sample) -> dict[str, str]:
@@ -506,10 +474,6 @@ def _facts(sample: Sample) -> dict[str, str]:
 
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
-    from eyechart.data.columns.lint import check_source
-    from eyechart.runs.inputs import make_loader
-    from eyechart.runs.sources import find_benchmark, list_excused, make_lint
-
     if args.parity:
         raise UsageError("--parity has no effect: data check asks and scores nothing", hint="leave it out")
     options = Options.of(read_given_options(Options, args))
@@ -530,43 +494,24 @@ def execute_check(args: argparse.Namespace) -> int:
 
 def execute_convert(args: argparse.Namespace) -> int:
     """Convert a file or a data set, and print how to run it."""
-    if args.source is None:
-        return _convert_file(args)
-    if given := _read_data_options(args):
-        raise UsageError(f"{', '.join(given)}: the data set has its own format", hint="leave it out")
-    convert = converters.get(args.file)
-    done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
-    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
-    note(f"run it with: eyechart run {args.file} --set root={args.out} -m MODEL")
-    return 0
-
-
-def _read_data_options(args: argparse.Namespace) -> dict[str, Any]:
     names = list_option_names(Options, DATA)
-    return {name: value for name, value in read_given_options(Options, args).items() if name in names}
-
-
-def _convert_file(args: argparse.Namespace) -> int:
-    from eyechart.data.files.clean import write_clean
-    from eyechart.data.wrappers import get_reasons
-    from eyechart.runs.inputs import make_loader
-    from eyechart.runs.sources import find_benchmark
-
-    if args.file in converters.names() and not Path(args.file).exists():
+    given = {name: value for name, value in read_given_options(Options, args).items() if name in names}
+    out, progress = Path(args.out), make_counter("rows converted")
+    if args.source is not None:
+        if given:
+            raise UsageError(f"{', '.join(given)}: the data set has its own format", hint="leave it out")
+        done = converters.get(args.file)(args.source, out, force=args.force, progress=progress)
+    elif args.file in converters.names() and not Path(args.file).exists():
         raise UsageError(
             f"{args.file}: no SOURCE given", hint=f"eyechart data convert {args.file} SOURCE --out {args.out}"
         )
-    options = Options.of({**_read_data_options(args), "read_as": "plain"})
-    source = find_benchmark(args.file, options).source
-    done = write_clean(
-        source,
-        Path(args.out),
-        make_loader(options),
-        force=args.force,
-        progress=make_counter("rows converted"),
-    )
-    for reason in get_reasons(source):
-        note(reason)
+    else:
+        options = Options.of({**given, "read_as": "plain"})
+        source = find_benchmark(args.file, options).source
+        done = write_clean(source, out, make_loader(options), force=args.force, progress=progress)
+        for reason in get_reasons(source):
+            note(reason)
     print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
-    note(f"run it with: eyechart run {args.out} -m MODEL")
+    what = args.out if args.source is None else f"{args.file} --set root={args.out}"
+    note(f"run it with: eyechart run {what} -m MODEL")
     return 0
