@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from eyechart.cli.config import Switches, add_run_options
 from eyechart.console import (
@@ -21,11 +20,11 @@ from eyechart.console import (
 )
 from eyechart.option import add_option, list_option_names, read_given_options, read_ids
 from eyechart.registry import Execute, command
-from eyechart.report.audit import build_audit_tables
-from eyechart.runs.audit import Audit, estimate_audit, plan_audit, run_audit
 from eyechart.runs.options import GATE, SET_BY_CONDITIONS, Options
-from eyechart.runs.pages import write_audit_html
 from eyechart.terminal import to_one_line
+
+if TYPE_CHECKING:
+    from eyechart.runs.audit import Audit
 
 DESCRIPTION = """\
 Ask the same questions with their images, without them, and with something else in their place: does the
@@ -95,6 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Audit a source with a model."""
+    from eyechart.runs.audit import estimate_audit, plan_audit, run_audit
+    from eyechart.runs.pages import write_audit_html
+
     if len(args.model) > 1:
         args.parser.error("argument -m/--model: an audit takes one model; audit each one separately")
     check_targets(args.html, full_images=args.full_images)
@@ -122,6 +124,10 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _print_audit(found: Audit, *, as_json: bool) -> None:
+    from rich.text import Text
+
+    from eyechart.report.audit import build_audit_tables
+
     if as_json:
         print_json(found.to_json())
     else:

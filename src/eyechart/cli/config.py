@@ -190,7 +190,10 @@ def _read(loaded: LoadedConfig) -> Config:
     models = _listed(options, _MODELS, path) if options.keys() & set(_MODELS) else []
     if not all(isinstance(one, str | Mapping) for one in models):
         raise UsageError(f"{_MODELS[0]} must be text, a mapping with a name, or a list of these")
-    _refuse_keys({**options, "models": models}, path)
+    for place in (options, options.get("judge"), *models):
+        if isinstance(place, Mapping) and place.keys() & {"api_key", "api-key", "judge_api_key"}:
+            hint = "set OPENAI_API_KEY, or name another environment variable with api_key_env"
+            raise UsageError(f"{path} holds an API key", hint=f"keep keys out of files: {hint}")
     return Config(
         sources=tuple(sources),
         models=tuple(map(read_model, models)),
@@ -204,19 +207,6 @@ def _truth(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{name} is {value!r}, but must be true or false")
     return value
-
-
-def _refuse_keys(options: Mapping[str, Any], path: str) -> None:
-    """Refuse keys, those of a single model and of a judge included."""
-    judge = options.get("judge")
-    places = [options, *options["models"], judge if isinstance(judge, Mapping) else {}]
-    for place in places:
-        if isinstance(place, Mapping) and place.keys() & {"api_key", "api-key", "judge_api_key"}:
-            raise UsageError(
-                f"{path} holds an API key",
-                hint="keep keys out of files: set OPENAI_API_KEY, or name another environment variable with "
-                "api_key_env",
-            )
 
 
 def _listed(options: dict[str, Any], known: tuple[str, ...], path: str) -> list[Any]:

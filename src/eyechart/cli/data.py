@@ -32,20 +32,7 @@ from eyechart.registry import (
     suggest_name,
 )
 from eyechart.report.table import PlainTable
-from eyechart.runs.captions import PROMPT as DESCRIBE
-from eyechart.runs.captions import write_captions
-from eyechart.runs.inputs import make_loader
 from eyechart.runs.options import BENCHMARK, COST, DATA, IMAGES, MODEL, PROMPT, REQUESTS, Options
-from eyechart.runs.plan import choose_benchmark, choose_prompt
-from eyechart.runs.sources import (
-    find_benchmark,
-    list_excused,
-    list_setting_choices,
-    list_settings,
-    make_benchmark,
-    make_lint,
-)
-from eyechart.runs.suspects import find_suspects, write_sheet
 from eyechart.terminal import escape_controls, format_size, make_counter, print_text, to_one_line
 from eyechart.types import Benchmark, Card, Sample
 
@@ -191,6 +178,8 @@ def _add_suspects(actions: Any) -> None:
 
 def execute_suspects(args: argparse.Namespace) -> int:
     """List the suspects, and write the sheet."""
+    from eyechart.runs.suspects import find_suspects, write_sheet
+
     models, found = find_suspects(args.runs)
     listed = found[: args.top]
     if args.sheet:
@@ -214,6 +203,9 @@ def execute_suspects(args: argparse.Namespace) -> int:
 
 def execute_caption(args: argparse.Namespace) -> int:
     """Write the captions; print how many there are, and which images have none."""
+    from eyechart.runs.captions import PROMPT as DESCRIBE
+    from eyechart.runs.captions import write_captions
+
     load_dotenv()
     done = write_captions(
         args.source,
@@ -240,6 +232,8 @@ def execute_caption(args: argparse.Namespace) -> int:
 
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
+    from eyechart.runs.sources import make_benchmark
+
     known: dict[str, Benchmark] = {}
     for name in benchmarks.names():
         try:
@@ -319,6 +313,8 @@ def _places(benchmark: Benchmark) -> str:
 
 def execute_get(args: argparse.Namespace) -> int:
     """Download a data set, and print how to run it."""
+    from eyechart.runs.sources import make_benchmark
+
     if is_hub(args.name):
         spec = parse_hub(args.name)
         if spec.is_local:
@@ -394,6 +390,8 @@ def _to_pattern(part: str) -> str:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Print how a source was detected, and one sample."""
+    from eyechart.runs.plan import choose_benchmark, choose_prompt
+
     benchmark, options = choose_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
     args.prompt |= any((args.input, args.system, args.prompt_template))  # nothing else shows them
@@ -431,6 +429,8 @@ def _brief(sample: Sample) -> tuple[str, str]:
 
 def _about(benchmark: Benchmark) -> dict[str, str]:
     """What is known about a benchmark, and its settings."""
+    from eyechart.runs.sources import list_settings
+
     card = benchmark.card
     published = {
         "size": card.size,
@@ -455,6 +455,8 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
 
 def _tell_setting(benchmark: str, name: str, value: object) -> str:
     """A setting's value, and the other ones it may have."""
+    from eyechart.runs.sources import list_setting_choices
+
     others = [one for one in list_setting_choices(benchmark, name) if one != value]
     if value is None or value == "":
         return f"({' or '.join(others)})" if others else ""
@@ -474,6 +476,9 @@ def _facts(sample: Sample) -> dict[str, str]:
 
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
+    from eyechart.runs.inputs import make_loader
+    from eyechart.runs.sources import find_benchmark, list_excused, make_lint
+
     if args.parity:
         raise UsageError("--parity has no effect: data check asks and scores nothing", hint="leave it out")
     options = Options.of(read_given_options(Options, args))
@@ -494,6 +499,9 @@ def execute_check(args: argparse.Namespace) -> int:
 
 def execute_convert(args: argparse.Namespace) -> int:
     """Convert a file or a data set, and print how to run it."""
+    from eyechart.runs.inputs import make_loader
+    from eyechart.runs.sources import find_benchmark
+
     names = list_option_names(Options, DATA)
     given = {name: value for name, value in read_given_options(Options, args).items() if name in names}
     out, progress = Path(args.out), make_counter("rows converted")

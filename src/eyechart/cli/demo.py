@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from eyechart.baselines import can_look
+from eyechart.catalogue.demo import PANELS, QUESTIONS
 from eyechart.cli.run import evaluate_all
 from eyechart.console import JSON_HELP, note, print_rich, print_runs
 from eyechart.errors import UsageError
@@ -69,8 +71,6 @@ def execute(args: argparse.Namespace) -> int:
     """Run the three baselines and show them side by side."""
     if args.files:
         return _write_files(Path(args.files))
-    from eyechart.baselines import can_look
-
     models = BASELINES if can_look() else BASELINES[:-1]
     runs = list(evaluate_all(["demo"], models, read_given_options(Options, args)))
     print_runs(runs, as_json=args.json)
@@ -97,42 +97,33 @@ def _command() -> str:
 
 def _write_files(folder: Path) -> int:
     """Write a file of open questions, one of multiple choice and a spreadsheet, with their images."""
-    from eyechart.catalogue.demo import PANELS, QUESTIONS
-
     known = {row["id"]: row for row in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())}
-    lines = [
-        json.dumps(
-            {"id": name, "image": row["file_name"], "question": row["question"], "answer": row["answer"]}
-        )
-        for name, row in ((name, known[asked]) for asked, name in OPEN.items())
-    ]
-    table = ["\t".join(("index", "question", "A", "B", "C", "D", "answer", "category", "image"))]
+    lines, table = "", "index\tquestion\tA\tB\tC\tD\tanswer\tcategory\timage\n"
+    for asked, name in OPEN.items():
+        row = known[asked]
+        line = {"id": name, "image": row["file_name"], "question": row["question"], "answer": row["answer"]}
+        lines += json.dumps(line) + "\n"
     for number, asked in enumerate(CHOICES, start=1):
         row = known[asked]
         options = [line[3:] for line in row["options"].splitlines()]
         cells = (str(number), row["question"], *options, *[""] * (4 - len(options)), row["answer"])
-        table.append("\t".join((*cells, row["category"], row["file_name"])))
+        table += "\t".join((*cells, row["category"], row["file_name"])) + "\n"
+    images = [QUESTIONS.parent / known[asked]["file_name"] for asked in (*OPEN, *CHOICES)]
+    panels = [PANELS / "questions.xlsx", *sorted((PANELS / "photos").iterdir())]
     contents = {
-        "mine.jsonl": "\n".join(lines).encode() + b"\n",
-        "mine.tsv": "\n".join(table).encode() + b"\n",
-        **{
-            known[asked]["file_name"]: (QUESTIONS.parent / known[asked]["file_name"]).read_bytes()
-            for asked in (*OPEN, *CHOICES)
-        },
-        **{
-            str(path.relative_to(PANELS)): path.read_bytes()
-            for path in (PANELS / "questions.xlsx", *sorted((PANELS / "photos").iterdir()))
-        },
+        folder / "mine.jsonl": lines.encode(),
+        folder / "mine.tsv": table.encode(),
+        **{folder / path.relative_to(QUESTIONS.parent): path.read_bytes() for path in images},
+        **{folder / path.relative_to(PANELS): path.read_bytes() for path in panels},
     }
-    for name, content in contents.items():
-        path = folder / name
+    for path, content in contents.items():
         if path.exists() and path.read_bytes() != content:
             raise UsageError(
                 f"{path} exists and differs from the example", hint="name another folder: --files DIR"
             )
-    for name, content in contents.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     print_text(
         f"wrote mine.jsonl, mine.tsv, questions.xlsx and their images into {folder}\n"
         f"next: {_command()} data check {folder / 'mine.jsonl'}"

@@ -75,24 +75,22 @@ def find_page(name: str) -> Path:
     wanted = name.removesuffix(".md").rpartition("/")[2].lower()
     if wanted in known:
         return known[wanted]
-    near = find_near_names(wanted, list(known))
-    hint = f"did you mean {' or '.join(near)}?" if near else ""
-    if not near and (
-        sections := [one for page, path in known.items() for one in _find_sections(page, path, wanted)]
-    ):
-        hint = f"sections about it: {', '.join(sections[:8])}."
-    elif not near and (
-        pages := [page for page, path in known.items() if name.lower() in path.read_text("utf-8").lower()]
-    ):
-        hint = f"pages that mention it: {', '.join(pages[:8])}."
-    raise UnknownName(f"no page named {name!r}", hint=f"{hint} See: eyechart docs".lstrip())
-
-
-def _find_sections(page: str, path: Path, word: str) -> Iterator[str]:
-    """The sections with this word in their heading."""
-    for _, head in _headings(path.read_text(encoding="utf-8").splitlines()):
-        if word in (anchor := _make_anchor(head[2])).split("-") or f"{word}s" in anchor.split("-"):
-            yield f"{page}#{anchor}"
+    texts = {page: path.read_text(encoding="utf-8") for page, path in known.items()}
+    sections = [
+        f"{page}#{anchor}"
+        for page, text in texts.items()
+        for anchor in (_make_anchor(head[2]) for _, head in _headings(text.splitlines()))
+        if {wanted, f"{wanted}s"} & set(anchor.split("-"))
+    ]
+    pages = [page for page, text in texts.items() if name.lower() in text.lower()]
+    hint = ""
+    if near := find_near_names(wanted, list(known)):
+        hint = f"did you mean {' or '.join(near)}? "
+    elif sections:
+        hint = f"sections about it: {', '.join(sections[:8])}. "
+    elif pages:
+        hint = f"pages that mention it: {', '.join(pages[:8])}. "
+    raise UnknownName(f"no page named {name!r}", hint=f"{hint}See: eyechart docs")
 
 
 def _list_pages() -> None:

@@ -7,15 +7,20 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from eyechart.cli.config import is_config
 from eyechart.console import check_targets, load_dotenv, note
+from eyechart.data.files.formats import SUFFIXES
+from eyechart.data.files.picture_folder import holds_images
+from eyechart.data.wrappers import find_file_source
 from eyechart.errors import EyechartError, UsageError
+from eyechart.files import atomic_write
 from eyechart.registry import Execute, command
+from eyechart.runs.options import Options
 from eyechart.terminal import to_one_line
 
 DESCRIPTION = """\
@@ -74,8 +79,6 @@ def execute(args: argparse.Namespace) -> int:
     check_targets(args.file)
     load_dotenv()
     found = look_around(Path())
-    from eyechart.files import atomic_write
-
     with atomic_write(path) as draft:
         draft.write_text(write_config(found, str(path), os.environ), encoding="utf-8")
     what = found.sources[0].name if found.sources else f"no questions were found: set source in {path}"
@@ -103,9 +106,6 @@ class Found:
 
 def look_around(folder: Path) -> Found:
     """The sources in a folder; files with questions come before folders of images."""
-    from eyechart.data.files.formats import SUFFIXES
-    from eyechart.data.files.picture_folder import holds_images
-
     entries = sorted(islice(folder.iterdir(), _MAX_ENTRIES))
     shown = [one for one in entries if not one.name.startswith(".") and _is_writable(one.name)]
     files = [one for one in shown if one.is_file() and one.suffix.lower() in SUFFIXES]
@@ -117,18 +117,18 @@ def look_around(folder: Path) -> Found:
         except EyechartError as err:
             others[file.name] = err.message.removeprefix(f"{file}: ")
     folders = [one for one in shown if one.is_dir() and one.name != "runs"]
-    sources += [FoundSource(f"{one.name}/", is_folder=True) for one in folders if _holds_images(one)]
-    if not sources and any(one.is_file() and holds_images(one) for one in shown):
+    sources += [
+        FoundSource(f"{one.name}/", is_folder=True)
+        for one in folders
+        if _have_images(islice(one.rglob("*"), _MAX_ENTRIES))
+    ]
+    if not sources and _have_images(shown):
         sources.append(FoundSource("./", is_folder=True))
     return Found(sources, others)
 
 
-def _holds_images(folder: Path) -> bool:
-    """Whether there are images among the first files below a folder."""
-    from eyechart.data.files.picture_folder import holds_images
-
-    below = islice(folder.rglob("*"), _MAX_ENTRIES)
-    return any(one.is_file() and holds_images(one) for one in below)
+def _have_images(paths: Iterable[Path]) -> bool:
+    return any(one.is_file() and holds_images(one) for one in paths)
 
 
 def _is_writable(name: str) -> bool:
@@ -142,8 +142,6 @@ def _is_writable(name: str) -> bool:
 
 def _open(file: Path) -> FoundSource:
     """A file whose first row is read as a question; raises if there is none."""
-    from eyechart.data.wrappers import find_file_source
-    from eyechart.runs.options import Options
     from eyechart.runs.sources import find_benchmark
 
     if is_config(str(file)):

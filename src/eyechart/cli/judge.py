@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -12,15 +11,11 @@ from eyechart.console import JSON_HELP, RUN_HELP, add_verb, note, print_json, pr
 from eyechart.errors import UsageError
 from eyechart.option import read_count
 from eyechart.registry import Execute, command
+from eyechart.report.judges import PersonCheck
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.listing import find_run
+from eyechart.runs.results import Run
 from eyechart.terminal import to_one_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from eyechart.report.judges import PersonCheck
-    from eyechart.runs.results import Run
 
 CHECK = """\
 Draw replies of a run at random and write them to a sheet (.xlsx with small images, or .csv). A person fills
@@ -92,7 +87,7 @@ def execute_check(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"run": str(done.folder), "scorer": done.summary.scorer, **card.by_person.to_json()})
     else:
-        print_rich(*_render(done, card.by_person))
+        _print_check(done, card.by_person)
     return 0
 
 
@@ -114,7 +109,7 @@ def _write(args: argparse.Namespace, folder: str) -> int:
     return 0
 
 
-def _render(done: Run, check: PersonCheck) -> list[RenderableType]:
+def _print_check(done: Run, check: PersonCheck) -> None:
     found = check.found
     table = Table(box=None, pad_edge=False)
     for name in ("", "person: right", "person: wrong"):
@@ -122,7 +117,8 @@ def _render(done: Run, check: PersonCheck) -> list[RenderableType]:
     table.add_row("scored right", f"{found.both_right:,}", f"{found.only_judge:,}")
     table.add_row("scored wrong", f"{found.only_person:,}", f"{found.both_wrong:,}")
     title = f"{done.summary.benchmark} · {done.summary.model} · scorer {done.summary.scorer}"
-    lines = [Text(to_one_line(line)) for line in check.lines()]
-    shown = ", ".join(check.differ[:20]) + (", ..." if len(check.differ) > 20 else "")
-    differ = [Text(to_one_line(f"the two differ on: {shown}"))] if check.differ else []
-    return [Text(to_one_line(title), style="bold"), table, *lines, *differ]
+    lines = list(check.lines())
+    if check.differ:
+        shown = ", ".join(check.differ[:20]) + (", ..." if len(check.differ) > 20 else "")
+        lines.append(f"the two differ on: {shown}")
+    print_rich(Text(to_one_line(title), style="bold"), table, *(Text(to_one_line(line)) for line in lines))

@@ -10,6 +10,7 @@ from eyechart.option import add_option
 from eyechart.registry import Execute, command
 from eyechart.runs.listing import find_run
 from eyechart.runs.options import Options
+from eyechart.runs.shards import merge_runs
 
 DESCRIPTION = """\
 Combine all shards of a run into one run. The merged run equals that of a single process and has the same
@@ -39,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Merge, summarise, print the table."""
-    from eyechart.runs.shards import merge_runs
-
     with reserve_stdout(is_json=args.json):
         # A folder is left to the merge, which knows shards; anything else is the name of a run.
         given = [one if Path(one).exists() else find_run(one, is_changed=True) for one in args.runs]

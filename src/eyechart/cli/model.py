@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import asyncio
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
@@ -26,10 +26,6 @@ from eyechart.runs.options import MODEL, Options
 from eyechart.runs.plan import find_model
 from eyechart.terminal import show_status, to_one_line
 from eyechart.types import Model, Startable
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 DESCRIPTION = """\
 Check a model before a long run: six easy questions with one right answer each (text only, one image,
@@ -67,27 +63,27 @@ def add_arguments(group: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Ask every case; 0 if all answers are right, 1 otherwise."""
-    import asyncio  # a third of what the command would take to start
-
     load_dotenv()
     with reserve_stdout(is_json=args.json):
-        model: Model | None = None
-        more: list[Callable[[Model], list[CheckCase]]] = []
-        for name in checkups.names():
-            named, cases_of = checkups.get(name).prepare(args, Options.of(read_given_options(Options, args)))
-            model = model or named
-            more.append(cases_of)
-        if model is not None:
-            options = Options.of(read_given_options(Options, args))
-        elif args.spec:
-            [(given, options)] = choose_models([args.spec], read_given_options(Options, args))
-            model = find_model(given, options)
-        else:
+        given = read_given_options(Options, args)
+        options = Options.of(given)
+        prepared = [checkups.get(name).prepare(args, options) for name in checkups.names()]
+        model = next((named for named, _ in prepared if named is not None), None)
+        if model is None and args.spec:
+            [(spec, options)] = choose_models([args.spec], given)
+            model = find_model(spec, options)
+        if model is None:
             raise UsageError("no model given", hint="eyechart model check MODEL, e.g. openai/my-model")
-        asked = [*list_cases(), *(case for cases_of in more for case in cases_of(model))]
+        asked = [*list_cases(), *(case for _, cases_of in prepared for case in cases_of(model))]
         findings = asyncio.run(_check(model, asked, options.timeout_s))
     if args.json:
-        print_json(_as_json(model.name, findings))
+        facts = {
+            "abilities": {one.ability: one.verdict for one in findings},
+            "said": {one.ability: one.said for one in findings},
+            "expected": {one.ability: one.expected for one in findings},
+            "answered": {one.ability: one.is_answered for one in findings},
+        }
+        print_json({"model": model.name, **facts, "conclusions": dict(draw_conclusions(findings))})
     else:
         print_rich(_table(model.name, findings), _conclusion(findings))
     return 0 if all(finding.verdict == "yes" for finding in findings) else 1
@@ -104,8 +100,6 @@ async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> 
 
 async def _start(model: Model) -> None:
     """Start a model that has to be, and show how far it is."""
-    import asyncio
-
     for member in getattr(model, "members", (model,)):
         if isinstance(member, Startable):
             starting = asyncio.ensure_future(member.start())
@@ -122,33 +116,22 @@ def _show_each(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
         yield case
 
 
-def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
-    return {
-        "model": name,
-        "abilities": {one.ability: one.verdict for one in findings},
-        "said": {one.ability: one.said for one in findings},
-        "expected": {one.ability: one.expected for one in findings},
-        "answered": {one.ability: one.is_answered for one in findings},
-        "conclusions": dict(draw_conclusions(findings)),
-    }
-
-
-def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
+def _table(name: str, findings: Sequence[CheckResult]) -> PlainTable:
     styles = {"yes": "green", "unsure": "yellow", "no": "red"}
-    said = [one.said if len(one.said) <= 70 else one.said[:70] + "…" for one in findings]
+    rows = []
+    for one in findings:
+        said = one.said if len(one.said) <= 70 else one.said[:70] + "…"
+        rows.append([_in_print(one.ability), one.verdict, to_one_line(said), to_one_line(one.expected)])
     return PlainTable(
         title=name,
         columns=["input", "works", "answer", "expected"],
-        rows=[
-            [_in_print(one.ability), one.verdict, to_one_line(text), to_one_line(one.expected)]
-            for one, text in zip(findings, said, strict=True)
-        ],
+        rows=rows,
         n_left=4,
         styles={(row, 1): styles[one.verdict] for row, one in enumerate(findings)},
     )
 
 
-def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
+def _conclusion(findings: Sequence[CheckResult]) -> Text:
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
     }

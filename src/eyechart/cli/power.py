@@ -6,7 +6,6 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -14,10 +13,14 @@ from eyechart.console import JSON_HELP, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.option import read_count
 from eyechart.registry import Execute, command
+from eyechart.report.power import (
+    Assumptions,
+    describe_assumptions,
+    make_power_table,
+    plan_comparison,
+    refuse_impossible_differences,
+)
 from eyechart.terminal import to_one_line
-
-if TYPE_CHECKING:
-    from eyechart.report.power import Assumptions
 
 DESCRIPTION = """\
 Plan a comparison of two models on the same questions. With --n, print the smallest difference that can be
@@ -112,13 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Compute the rows and print them."""
-    from eyechart.report.power import (
-        describe_assumptions,
-        make_power_table,
-        plan_comparison,
-        refuse_impossible_differences,
-    )
-
     assumed = _assume(args)
     if not assumed.variance * assumed.design_effect:
         raise UsageError(
@@ -141,8 +137,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _assume(args: argparse.Namespace) -> Assumptions:
-    from eyechart.report.power import Assumptions
-
     if args.like is None:
         if args.icc is not None and args.per_image is None:
             raise UsageError("--icc has no effect without --per-image", hint="add --per-image M")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from eyechart.console import (
     RUN_HELP,
@@ -129,12 +128,21 @@ def execute(args: argparse.Namespace) -> int:
     done = runs[0]
     if args.html:
         _tell_page(args.html, done.write_html(args.html, full_images=args.full_images))
-    for name in FORMATS:
+    if args.xlsx:
+        export.write_xlsx(done.samples(), args.xlsx, done.summary, done.price())
+        note(f"wrote {args.xlsx}")
+    writers = {"csv": export.write_csv, "jsonl": export.write_jsonl, "parquet": export.write_parquet}
+    for name, write in writers.items():
         if path := getattr(args, name):
-            _write(done, name, path)
+            write(done.samples(), path, done.price())
             note(f"wrote {path}")
     if args.official is not None or args.files:
-        for path in _write_files(done, args.official or None, args.files, full_images=args.full_images):
+        try:
+            paths = done.write_files(args.official or None, args.files, full_images=args.full_images)
+        except StoreError as err:  # its hint names the flags of a run
+            hint = err.hint.replace("with --out", "with --official DIR")
+            raise StoreError(err.message, hint=hint) from err
+        for path in paths:
             note(f"wrote {path}")
     if args.differences:
         return _differences(done, args.differences, as_json=args.json == "-")
@@ -154,13 +162,10 @@ def _publish(runs: Sequence[Run], args: argparse.Namespace) -> None:
         settings = {"org": args.org, "relationship": args.relationship or ""}
         for path in run.write_files(args.eee, "every-eval-ever", settings=settings):
             note(f"wrote {path}")
-    if not (args.hub or args.model_index):
-        return
     if args.hub:
         write_hub_results(runs, args.hub, args.hub_task, url=args.source_url, org=args.org)
-        note(
-            f"wrote {args.hub}: put it below .eval_results/ in the model's repository (eyechart docs publish)"
-        )
+        place = "below .eval_results/ in the model's repository"
+        note(f"wrote {args.hub}: put it {place} (eyechart docs publish)")
     if args.model_index:
         write_model_index(runs, args.model_index, url=args.source_url)
         note(f"wrote {args.model_index}: paste it into the head of the model card (eyechart docs publish)")
@@ -193,17 +198,13 @@ def _tell_page(path: str, n_missing: int) -> None:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse files that cannot be written before the first one is written."""
-    needed = {
-        "--hub-task": (args.hub_task, args.hub, "--hub FILE"),
-        "--source-url": (args.source_url, args.hub or args.model_index, "--hub FILE or --model-index FILE"),
-        "--org": (
-            args.org,
-            args.eee or (args.hub and args.source_url),
-            "--eee DIR or --hub and --source-url",
-        ),
-        "--relationship": (args.relationship, args.eee, "--eee DIR"),
-    }
-    for flag, (given, is_used, missing) in needed.items():
+    with_url = args.eee or (args.hub and args.source_url)
+    for flag, given, is_used, missing in (
+        ("--hub-task", args.hub_task, args.hub, "--hub FILE"),
+        ("--source-url", args.source_url, args.hub or args.model_index, "--hub FILE or --model-index FILE"),
+        ("--org", args.org, with_url, "--eee DIR or --hub and --source-url"),
+        ("--relationship", args.relationship, args.eee, "--eee DIR"),
+    ):
         if given and not is_used:
             raise UsageError(f"{flag} has no effect without {missing}", hint="add it, or leave the flag out")
     check_targets(
@@ -213,13 +214,6 @@ def _check_files(args: argparse.Namespace) -> None:
         require_parquet()
     named = [getattr(args, name) for name in (*FORMATS, "html", "json", "hub", "model_index")]
     check_targets(*(one for one in named if one != "-"))
-
-
-def _write_files(done: Run, folder: str | None, name: str | None, *, full_images: bool) -> list[Path]:
-    try:
-        return done.write_files(folder, name, full_images=full_images)
-    except StoreError as err:  # its hint names the flags of a run
-        raise StoreError(err.message, hint=err.hint.replace("with --out", "with --official DIR")) from err
 
 
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
@@ -236,11 +230,3 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
         heading = f"{own} and {scorer} differ on {len(found)} sample{'s' * (len(found) != 1)}"
         print_rich(build_changes_table(found, heading=heading, columns=(own, scorer)))
     return 0
-
-
-def _write(done: Run, name: str, path: str) -> None:
-    if name == "xlsx":
-        export.write_xlsx(done.samples(), path, done.summary, done.price())
-    else:
-        writers = {"csv": export.write_csv, "jsonl": export.write_jsonl, "parquet": export.write_parquet}
-        writers[name](done.samples(), path, done.price())

@@ -144,7 +144,9 @@ def execute(args: argparse.Namespace) -> int:
     if suite is None and args.beside is None:
         print_runs(runs, as_json=args.json, with_groups=bool(options.get("by")))
     else:
-        _print_with_more(args, suite, runs, len(models))
+        from eyechart.cli.suite import print_with_more
+
+        print_with_more(runs, suite, args.beside, len(models), as_json=args.json)
     for done in runs:
         if not done.is_interrupted:
             _print_gate(done, options, is_named=len(runs) > 1)
@@ -162,16 +164,6 @@ def _read_suite(args: argparse.Namespace) -> Suite | None:
     from eyechart.catalogue.suites import read_suite
 
     return read_suite(args.suite)
-
-
-def _print_with_more(args: argparse.Namespace, suite: Suite | None, runs: list[Run], n_models: int) -> None:
-    """The results, the table of the suite and the published numbers; with --json one object."""
-    from eyechart.cli.suite import compute_more, print_more, to_json
-
-    results, beside = compute_more(runs, suite, args.beside, n_models)
-    print_runs(runs, as_json=args.json, more=to_json(results, beside))
-    if not args.json:
-        print_more(suite, results, beside, is_beside=args.beside is not None)
 
 
 def _print_gate(done: Run, options: Mapping[str, Any], *, is_named: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from eyechart.runs.listing import (
     select_runs,
     sort_runs,
 )
+from eyechart.store.folder import remove_run
 from eyechart.terminal import to_one_line
 
 DESCRIPTION = """\
@@ -109,8 +111,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    from eyechart.store.folder import remove_run
-
     if not args.names:
         raise UsageError("no run to delete", hint="name one: eyechart runs rm RUN")
     folders = list(dict.fromkeys(find_run(name, is_changed=True) for name in args.names))
@@ -118,9 +118,8 @@ def _remove(args: argparse.Namespace) -> int:
         run = list_run(folder, folder.parent)
         kept = f"{run.n_done - run.n_failed:,} of {run.n_total:,} samples answered"
         note(f"{folder}: {', '.join(filter(None, (run.benchmark, run.model, kept)))}")
-    if not args.yes and not confirm(
-        "delete this run" if len(folders) == 1 else f"delete these {len(folders)} runs"
-    ):
+    what = "this run" if len(folders) == 1 else f"these {len(folders)} runs"
+    if not args.yes and not confirm(f"delete {what}"):
         note("nothing was deleted")
         return 0
     for folder in folders:
@@ -137,10 +136,8 @@ _STYLES = {"running": "cyan", "failures": "red", "incomplete": "yellow", "unread
 
 def draw_runs(runs: list[ListedRun]) -> PlainTable:
     """The list as a table: what tells runs apart stays at every width."""
-    rows = [
-        [to_one_line(cell) for cell in (name, *_make_cells(run))]
-        for name, run in zip(_name(runs), runs, strict=True)
-    ]
+    hashes = Counter(run.folder.name.rpartition("-")[2] for run in runs)
+    rows = [[to_one_line(cell) for cell in _make_cells(run, hashes)] for run in runs]
     optional = ["address", "started", "95 % interval"]
     if len({run.address for run in runs}) > 1:  # it tells runs apart
         optional = [*optional[1:], "address"]
@@ -155,23 +152,17 @@ def draw_runs(runs: list[ListedRun]) -> PlainTable:
     )
 
 
-def _name(runs: list[ListedRun]) -> list[str]:
-    """The shortest name of each run that commands understand: its hash, where no other has the same."""
-    hashes = [run.folder.name.rpartition("-")[2] for run in runs]
-    return [
-        tail if re.fullmatch("[0-9a-f]{8}", tail) and hashes.count(tail) == 1 else run.name
-        for tail, run in zip(hashes, runs, strict=True)
-    ]
-
-
-def _make_cells(run: ListedRun) -> tuple[str, ...]:
-    state = run.state
+def _make_cells(run: ListedRun, hashes: Counter[str]) -> tuple[str, ...]:
+    """The cells of a run, first the shortest name that commands understand: its hash, if no other has it."""
+    tail = run.folder.name.rpartition("-")[2]
+    is_hash = re.fullmatch("[0-9a-f]{8}", tail) and hashes[tail] == 1
     told = {
         "running": f"running, {run.n_done:,} of {run.n_total:,}",
         "incomplete": f"{run.n_done:,} of {run.n_total:,}",
         "failures": f"{run.n_failed:,} failed",
-    }.get(state, state)
+    }
     return (
+        tail if is_hash else run.name,
         run.benchmark,
         run.model,
         run.address,
@@ -180,5 +171,5 @@ def _make_cells(run: ListedRun) -> tuple[str, ...]:
         "" if run.score is None else format_percent(run.score),
         "–".join(map(format_percent, run.ci95)) if run.ci95 else "",
         f"{datetime.fromtimestamp(run.at or run.changed):%Y-%m-%d %H:%M}",
-        told,
+        told.get(run.state, run.state),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -29,13 +29,9 @@ from eyechart.registry import Execute, command, scorers
 from eyechart.runs.listing import find_run
 from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
 from eyechart.runs.replies import score_replies
-from eyechart.runs.rescore import Change, rescore
+from eyechart.runs.rescore import rescore
 from eyechart.terminal import make_counter, print_text
 from eyechart.types import JudgedScorer, Scorer
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and list the scores that changed.
@@ -118,7 +114,8 @@ def execute(args: argparse.Namespace) -> int:
         print_remarks(done, as_json=True)
     else:
         print_runs([done], as_json=False)
-        print_rich(_render_changes(changes))
+        heading = f"{len(changes) or 'no'} score{'s' * (len(changes) > 1)} changed"
+        print_rich(build_changes_table(changes, heading=heading, columns=("before", "after")))
     return done.exit_code
 
 
@@ -182,14 +179,12 @@ def _list(*, as_json: bool) -> int:
     return 0
 
 
-def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
+def _render_scorers(known: Sequence[Scorer]) -> Iterator[Text | Table]:
     """The scorers by what they do: a heading, then a line each."""
-    groups: dict[str, list[Scorer]] = {heading: [] for heading in _HEADINGS}
     official = tuple(f"{scorer.name}-" for scorer in known if scorer.parity)
-    for scorer in known:
-        groups[_find_heading(scorer, official)].append(scorer)
     width = 2 + max((len(scorer.name) for scorer in known), default=0)
-    for heading, members in groups.items():
+    for heading in _HEADINGS:
+        members = [scorer for scorer in known if _find_heading(scorer, official) == heading]
         if not members:
             continue
         yield Text(f"{heading}:", style="bold")
@@ -198,12 +193,11 @@ def _render_scorers(known: Sequence[Scorer]) -> Iterator[RenderableType]:
         table.add_column(no_wrap=True)
         table.add_column()
         for scorer in members:
-            judge = "" if not isinstance(scorer, JudgedScorer) else "judge "
-            judge += "required" if getattr(scorer, "needs_judge", False) else "optional" if judge else ""
-            details = ", ".join(filter(None, [f"version {scorer.version}", judge]))
-            table.add_row(
-                Text(f"  {scorer.name}"), Text(f"({details})", style="dim"), Text(_summarise(scorer))
-            )
+            details = f"version {scorer.version}"
+            if isinstance(scorer, JudgedScorer):
+                details += f", judge {'required' if getattr(scorer, 'needs_judge', False) else 'optional'}"
+            cells = Text(f"  {scorer.name}"), Text(f"({details})", style="dim"), Text(_summarise(scorer))
+            table.add_row(*cells)
         yield table
         yield Text("")
     yield Text("--scorer NAME chooses one; eyechart docs scoring explains them", style="dim")
@@ -230,10 +224,3 @@ def _summarise(scorer: Scorer) -> str:
     """The first line of its documentation; of an instance of a class, the class's own."""
     text = getattr(scorer, "function", scorer).__doc__ or ""
     return next((line.strip().replace("``", "").replace("`", "") for line in text.splitlines() if line), "")
-
-
-def _render_changes(changes: Sequence[Change]) -> RenderableType:
-    if not changes:
-        return "no score changed"
-    heading = f"{len(changes)} score{'s' * (len(changes) != 1)} changed"
-    return build_changes_table(changes, heading=heading, columns=("before", "after"))

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -131,7 +131,10 @@ def _list(done: Run, args: argparse.Namespace) -> int:
 
 def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[SampleEntry]:
     """The entries that all filters let through."""
-    outcomes = _read_outcomes(args.outcome or ())
+    outcomes = [name.strip() for text in args.outcome or () for name in text.split(",") if name.strip()]
+    if unknown := next((name for name in outcomes if name not in STATES), None):
+        hint = suggest_name(unknown, list(STATES), otherwise=f"outcomes: {', '.join(STATES)}")
+        raise UsageError(f"no outcome named {unknown!r}", hint=hint)
     ids = None if other is None else _find_flipped(done, other)
     if args.where:
         where = read_pairs(args.where, "--where")
@@ -154,15 +157,6 @@ def _find(done: Run, args: argparse.Namespace, other: Run | None) -> list[Sample
             )
         found = [entry for entry in found if entry.trial == args.trial]
     return found
-
-
-def _read_outcomes(given: Sequence[str]) -> list[str]:
-    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in STATES:
-            hint = suggest_name(name, list(STATES), otherwise=f"outcomes: {', '.join(STATES)}")
-            raise UsageError(f"no outcome named {name!r}", hint=hint)
-    return names
 
 
 def _find_flipped(done: Run, other: Run) -> set[str]:

@@ -3,61 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
 
 from rich.table import Table
 from rich.text import Text
 
 from eyechart.catalogue.suites import Line, Suite, SuiteResult, collect, make_line
-from eyechart.console import note, print_rich
+from eyechart.console import note, print_rich, print_runs
 from eyechart.errors import EyechartError
 from eyechart.report.compare import format_signed
 from eyechart.report.published import Beside, compare_published, read_published
 from eyechart.report.table import PlainTable
+from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
 from eyechart.terminal import print_text, to_one_line
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-    from eyechart.runs.results import Run
-
-
-def compute_more(
-    runs: Sequence[Run], suite: Suite | None, beside: str | None, n_models: int
-) -> tuple[list[SuiteResult], list[Beside]]:
-    """The results of the suite, and the published numbers that were found."""
-    results = collect(suite, runs, n_models) if suite else []
-    if beside is None:
-        return results, []
-    lines: list[Line] = [line for one in results for line in one.lines] or [make_line(run) for run in runs]
-    own = [(line.benchmark, line.model, line.value, line.ci95) for line in lines]
-    own += [(one.suite, one.model, one.mean, one.ci95) for one in results]
-    return results, compare_published(read_published(beside), own, _list_aliases(runs))
-
-
-def _list_aliases(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
-    """Further names of each benchmark: VLMEvalKit's file, and its name without the split."""
-    found: dict[str, tuple[str, ...]] = {}
-    for run in runs:
-        name = str(run.manifest.get("benchmark", ""))
-        try:
-            found[name] = tuple(filter(None, (make_benchmark(name, {}).card.file,)))
-        except EyechartError:  # a file of the user's own
-            continue
-    return found
-
-
-def to_json(results: Sequence[SuiteResult], beside: Sequence[Beside]) -> dict[str, Any]:
-    """Further keys of ``--json``."""
-    suites = {"suites": [one.to_json() for one in results]} if results else {}
-    return {**suites, **({"beside": [one.to_json() for one in beside]} if beside else {})}
-
-
-def print_more(
-    suite: Suite | None, results: Sequence[SuiteResult], beside: Sequence[Beside], *, is_beside: bool
+def print_with_more(
+    runs: Sequence[Run], suite: Suite | None, published: str | None, n_models: int, *, as_json: bool
 ) -> None:
-    """Print both tables."""
+    """Print the results, the table of the suite and the published numbers; as JSON one object."""
+    results = collect(suite, runs, n_models) if suite else []
+    beside: list[Beside] = []
+    if published is not None:
+        lines: list[Line] = [line for one in results for line in one.lines] or [
+            make_line(run) for run in runs
+        ]
+        own = [(line.benchmark, line.model, line.value, line.ci95) for line in lines]
+        own += [(one.suite, one.model, one.mean, one.ci95) for one in results]
+        beside = compare_published(read_published(published), own, _list_aliases(runs))
+    more = {"suites": [one.to_json() for one in results], "beside": [one.to_json() for one in beside]}
+    print_runs(runs, as_json=as_json, more={name: listed for name, listed in more.items() if listed})
+    if as_json:
+        return
     if suite and results:
         print_text("")
         print_rich(draw_suite(suite, results))
@@ -69,11 +47,21 @@ def print_more(
     if beside:
         print_text("")
         print_rich(draw_beside(beside))
-    elif is_beside:
+    elif published is not None:
         note("--beside: no published number has the name of a model and a benchmark of these runs")
 
 
-def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
+def _list_aliases(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """Further names of each benchmark: VLMEvalKit's file, and its name without the split."""
+    found: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        name = str(run.manifest.get("benchmark", ""))
+        with suppress(EyechartError):  # a file of the user's own
+            found[name] = tuple(filter(None, (make_benchmark(name, {}).card.file,)))
+    return found
+
+
+def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> PlainTable:
     """A line per benchmark, a column per model, the weighted mean below."""
     rows = [
         [to_one_line(line.benchmark), to_one_line(line.metric), f"{line.weight:g}",
@@ -88,7 +76,7 @@ def draw_suite(suite: Suite, results: Sequence[SuiteResult]) -> RenderableType:
     )
 
 
-def draw_beside(beside: Sequence[Beside]) -> RenderableType:
+def draw_beside(beside: Sequence[Beside]) -> Table:
     """One's own number, the published one, and the difference with its verdict."""
     table = Table(box=None, pad_edge=False)
     for heading in ("benchmark", "model", "score % (95 % interval)", "published", "difference", "", "source"):

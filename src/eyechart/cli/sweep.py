@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Switches, add_run_options, find_config, read_config
@@ -89,7 +88,10 @@ def execute(args: argparse.Namespace) -> int:
             )
         block = config.sweep if config else {}
         given = read_pairs(args.vary, "--vary")
-        vary = {name: text.split(",") for name, text in given.items()} or _read_block(block)
+        vary: dict[str, list[Any]] = {name: text.split(",") for name, text in given.items()}
+        for name, values in () if vary else block.items():
+            if name != "pairs":
+                vary[str(name)] = values if isinstance(values, list) else str(values).split(",")
         pairs = args.pairs or bool(block.get("pairs"))
         planned = plan_sweep(sources[0], models, vary=vary, pairs=pairs, **options)
         is_dry = args.dry_run or (config and config.switches.get("dry_run"))
@@ -106,15 +108,6 @@ def execute(args: argparse.Namespace) -> int:
     else:
         _print_sweep(found)
     return found.exit_code
-
-
-def _read_block(block: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What the block ``sweep:`` of a configuration varies."""
-    vary = {}
-    for name, values in block.items():
-        if name != "pairs":
-            vary[str(name)] = values if isinstance(values, list) else str(values).split(",")
-    return vary
 
 
 def _print_sweep(found: Sweep) -> None:

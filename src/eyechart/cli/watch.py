@@ -19,12 +19,10 @@ from eyechart.console import (
 from eyechart.errors import UsageError
 from eyechart.option import add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
-from eyechart.report.table import PlainTable
 from eyechart.runs.options import GATE, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
-    from eyechart.report.watch_page import WatchedCurve
     from eyechart.runs.plan import Plan
     from eyechart.runs.watch import Watch
 
@@ -80,24 +78,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Watch until the end or an interrupt; print the curves."""
+    from eyechart.report.table import PlainTable
+    from eyechart.report.watch_page import format_points
+
     load_dotenv()
     with reserve_stdout(is_json=args.json):
         watching = _make_watch(args)
         try:
             for checkpoint in watching.run(once=args.once, every_s=args.every, settle_s=args.settle):
-                _tell(checkpoint.path.name, watching)
+                name = checkpoint.path.name
+                for curve in watching.curves():
+                    point = next(one for one in curve.points if one.name == name)
+                    note(f"{name}: {curve.benchmark} {100 * point.score:.1f}. {curve.verdict}")
         except KeyboardInterrupt:
             watching.is_interrupted = True
     for name, why in watching.waiting.items():
         note(f"{name} was not read: {why}")
+    curves = watching.curves()
     if args.json:
         print_json(watching.to_json())
+    elif not curves:
+        note(f"{watching.folder}: no complete checkpoint yet")
     else:
-        _print_curves(watching)
+        for curve in curves:
+            columns, *rows = format_points(curve)
+            print_rich(PlainTable(title=curve.benchmark, columns=columns, rows=rows, n_left=0))
+            print_text(curve.verdict)
+        note(f"page: {watching.page}")
     return 130 if watching.is_interrupted and args.once else 0
 
 
 def _make_watch(args: argparse.Namespace) -> Watch:
+    from eyechart.catalogue.suites import make_plans, read_suite
     from eyechart.runs.plan import make_plan
     from eyechart.runs.watch import Watch
 
@@ -109,43 +121,17 @@ def _make_watch(args: argparse.Namespace) -> Watch:
     if min(args.every, args.settle) < 0:
         raise UsageError("--every and --settle are seconds, not below 0")
 
-    def make_plans(model: str | object, options: Options) -> Sequence[Plan]:
+    def plan(model: str | object, options: Options) -> Sequence[Plan]:
         if args.suite:
-            from eyechart.catalogue.suites import make_plans, read_suite
-
             return make_plans(read_suite(args.suite), [(model, options)])
         return [make_plan(source, model, options) for source in args.sources]
 
     return Watch(
         folder=Path(args.folder),
         source=args.suite or " ".join(args.sources),
-        make_plans=make_plans,
+        make_plans=plan,
         model=args.model,
         options=read_given_options(Options, args),
         points=args.points,
         marker=args.marker,
     )
-
-
-def _tell(name: str, watching: Watch) -> None:
-    for curve in watching.curves():
-        point = next(one for one in curve.points if one.name == name)
-        note(f"{name}: {curve.benchmark} {100 * point.score:.1f}. {curve.verdict}")
-
-
-def _print_curves(watching: Watch) -> None:
-    curves = watching.curves()
-    if not curves:
-        note(f"{watching.folder}: no complete checkpoint yet")
-        return
-    for curve in curves:
-        _print_curve(curve)
-    note(f"page: {watching.page}")
-
-
-def _print_curve(curve: WatchedCurve) -> None:
-    from eyechart.report.watch_page import format_points
-
-    columns, *rows = format_points(curve)
-    print_rich(PlainTable(title=curve.benchmark, columns=columns, rows=rows, n_left=0))
-    print_text(curve.verdict)
