@@ -9,9 +9,7 @@ from eyechart.pipelines.multi.report import (
     format_absolute_score,
     format_rejections,
     format_tables,
-    group_by_image,
-    group_by_level,
-    group_by_type,
+    group_by,
     make_statistics,
     make_summary,
 )
@@ -56,7 +54,7 @@ def row(**fields: object) -> QuestionScore:
 @pytest.mark.slow
 @given(rows)
 def test_every_grouping_counts_every_question_once(rows: list[QuestionScore]) -> None:
-    for groups in (group_by_level(rows), group_by_image(rows), group_by_type(rows)):
+    for groups in (group_by(rows, name) for name in ("level", "image", "type")):
         assert sum(tally.count for tally in groups.values()) == len(rows)
         assert sum(tally.score for tally in groups.values()) == sum(one.score for one in rows)
     lines = make_statistics(rows)[1:]
@@ -80,13 +78,13 @@ def test_numbers_can_be_told_of_any_rows(rows: list[QuestionScore]) -> None:
 
 def test_levels_stand_in_the_order_of_school() -> None:
     levels = ["Other", "AAT", "Soc", "Driving", "Uni", "SeH", "JuH"]
-    assert list(group_by_level([row(level=level) for level in levels])) == [
+    assert list(group_by([row(level=level) for level in levels], "level")) == [
         "JuH", "SeH", "Uni", "Driving", "AAT", "Other", "Soc",
     ]  # fmt: skip
 
 
 def test_what_earns_nothing_is_correct_but_in_no_table() -> None:
-    assert group_by_type([row(kind="other", score=0, total=0)])["OP"].correct == 1
+    assert group_by([row(kind="other", score=0, total=0)], "type")["OP"].correct == 1
     assert len(format_tables([row(kind="other", score=0, total=0)])["summary_type"]) == 2
     assert format_absolute_score([row(score=0, total=0)]) == "Absolute Score: 0.00/0, n/a"
 

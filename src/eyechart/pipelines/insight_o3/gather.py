@@ -82,7 +82,7 @@ class Results:
         """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
         found: dict[str, dict[str, str]] = {setting: {} for setting in self.settings}
         for setting, dataset, one in self.list_cells():
-            cells = format_results_row(dataset, one.summary if one else None)
+            cells = format_results_row(dataset, one and one.summary)
             found[setting] |= cells if len(self.datasets) == 1 else {dataset: cells[dataset]}
         return found
 
@@ -92,8 +92,8 @@ class Results:
         for setting, dataset, one in self.list_cells():
             found[setting][dataset] = {
                 "accuracy": rows[setting][dataset],
-                "summary_metrics": one.summary if one else None,
-                "folder": str(one.folder) if one else None,
+                "summary_metrics": one and one.summary,
+                "folder": one and str(one.folder),
             }
         return found
 
@@ -145,7 +145,8 @@ def _find_evaluations(root: Path) -> Iterator[Evaluation]:
 
 
 def _read_evaluation(root: Path, path: Path) -> Evaluation:
-    arguments = _read_object(path / "args.json") if (path / "args.json").is_file() else {}
+    arguments = _read_json(path / "args.json", dict[str, Any]) or {}
+    summary = _read_json(path / SUMMARY, _Summary)
     if "eyechart" in arguments:
         setting, dataset = str(arguments.get("model")), str(arguments.get("benchmark"))
     else:
@@ -156,7 +157,7 @@ def _read_evaluation(root: Path, path: Path) -> Evaluation:
         setting=setting,
         dataset=dataset,
         folder=path,
-        summary=_read_summary(path / SUMMARY) if (path / SUMMARY).is_file() else None,
+        summary=summary and {"num_trials": 1, **summary},
         arguments=arguments,
     )
 
@@ -175,17 +176,12 @@ def _tell_apart(found: Sequence[Evaluation]) -> list[Evaluation]:
     return list(found)
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
-    summary = _read_object(path)
-    with translate_json_errors(str(path), hint="it was not written by InSight-o3's evaluation"):
-        msgspec.convert(summary, _Summary)
-    return {"num_trials": 1, **summary}
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    hint = "repair the file, or move its folder elsewhere"
+def _read_json(path: Path, kind: Any) -> dict[str, Any] | None:
+    """A file that fits `kind`, as it is; None if there is none."""
+    if not path.is_file():
+        return None
+    hint = "InSight-o3's evaluation does not write this: repair the file, or move its folder elsewhere"
     with translate_json_errors(str(path), hint=hint):
-        found = json.loads(read_bytes(path))
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: not a JSON object", hint=hint)
+        found: dict[str, Any] = json.loads(read_bytes(path))
+        msgspec.convert(found, kind)
     return found

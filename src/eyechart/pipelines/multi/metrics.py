@@ -7,7 +7,7 @@ without a label are listed, and errors name the file, the id and the field.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,43 @@ _NO_LABELS = "the release file has no answers: give the file that has them"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """The points, the lines that the official step prints, notes, and the files written."""
+    """Predictions with their points: the questions in the order of the result files, notes, files written."""
 
-    score: float
-    total: float
-    n: int  # questions in the score files
-    summary: dict[str, Any]  # as in the JSON block of summary.md
-    tables: dict[str, list[str]]  # those of summary.md, as lines
-    lines: tuple[str, ...]
-    notes: tuple[str, ...]
-    unlabelled: tuple[str, ...]  # ids whose label is null: 0 points of 0 in the files
-    unknown: tuple[str, ...]  # ids left out, because their problem is not among the labels
-    files: tuple[Path, ...]
+    rows: tuple[report.QuestionScore, ...]
+    details: Mapping[str, Mapping[str, Any]]  # the entries of detail.json
+    unlabelled: tuple[str, ...] = ()  # ids whose label is null: 0 points of 0 in the files
+    unknown: tuple[str, ...] = ()  # ids left out, because their problem is not among the labels
+    notes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    @property
+    def score(self) -> float:
+        return add_in_order(row.score for row in self.rows)
+
+    @property
+    def total(self) -> float:
+        return add_in_order(row.total for row in self.rows)
+
+    @property
+    def n(self) -> int:
+        """How many questions the score files have."""
+        return len(self.rows)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON block of summary.md."""
+        return report.make_summary(self.rows)
+
+    @property
+    def tables(self) -> dict[str, list[str]]:
+        """Those of summary.md, as lines."""
+        return report.format_tables(self.rows)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the official step prints."""
+        lines = (report.format_absolute_score(self.rows), report.format_rejections(self.rows))
+        return tuple(filter(None, lines))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -76,29 +101,25 @@ def compute_metrics(
     """
     check_position(answer_position)
     labels, predictions = Path(label_file), Path(prediction_file)
-    scored = _score_files(labels, predictions, answer_position)
-    notes = _notes(scored, predictions, labels)
-    folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
+    found = _score_files(labels, predictions, answer_position)
+    notes = _list_notes(found, predictions, labels)
+    folder = predictions.parent if output_dir is None else Path(output_dir)
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {folder}: {error.strerror}", hint="choose another folder"
+        ) from error
+    name = predictions.name
+    prefix = name.removesuffix(_STANDARD) if name.endswith(_STANDARD) else f"{name.removesuffix('.json')}_"
     if labels.resolve() in [(folder / f"{prefix}{name}").resolve() for name in report.FILES[2:6]]:
         raise UsageError(
             f"the results would overwrite the labels, {labels}", hint="choose another output folder"
         )
-    files = report.write_scores(folder, scored.rows, scored.details, prefix)
+    files = report.write_scores(folder, found.rows, found.details, prefix)
     if detail:
-        files += report.write_summary(folder, scored.rows, prefix, notes)
-    lines = (report.format_absolute_score(scored.rows), report.format_rejections(scored.rows))
-    return Metrics(
-        score=add_in_order(row.score for row in scored.rows),
-        total=add_in_order(row.total for row in scored.rows),
-        n=len(scored.rows),
-        summary=report.make_summary(scored.rows),
-        tables=report.format_tables(scored.rows),
-        lines=tuple(line for line in lines if line),
-        notes=tuple(notes),
-        unlabelled=scored.unlabelled,
-        unknown=scored.unknown,
-        files=tuple(files),
-    )
+        files += report.write_summary(folder, found.rows, prefix, notes)
+    return replace(found, notes=tuple(notes), files=tuple(files))
 
 
 class _Points(msgspec.Struct, frozen=True):
@@ -121,72 +142,49 @@ def add_scores(score_file: str | Path) -> tuple[str, dict[str, Any]]:
     return report.format_points(earned, total), values
 
 
-def _score_files(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:
+def _score_files(labels: Path, predictions: Path, answer_position: str) -> Metrics:
     """The predictions with their points; `DataError`, naming the file, if there is nothing to score."""
     if predictions.is_dir():
         raise UsageError(f"{predictions} is a folder", hint=f"give the file in it: {predictions / _STANDARD}")
     problems = dict(read_rows(labels, "problem", "problem_id"))
     entries = read_entries(predictions)
     try:
-        scored = summarise_predictions(problems, entries, answer_position)
+        found = summarise_predictions(problems, entries, answer_position)
     except DataError as error:
         blamed = labels if error.message.startswith("problem ") else predictions
         raise DataError(f"{blamed.name}: {error.message}", hint=error.hint) from error
-    if not scored.rows:
+    if not found.rows:
         raise DataError(
             f"{predictions.name}: none of its {len(entries)} questions is in {labels.name}",
             hint="give the label file that belongs to the predictions",
         )
-    if len(scored.unlabelled) == len(scored.rows):
+    if len(found.unlabelled) == found.n:
         raise DataError(
-            f"{labels.name}: no label for any of the {len(scored.rows)} questions in {predictions.name}",
+            f"{labels.name}: no label for any of the {found.n} questions in {predictions.name}",
             hint=_NO_LABELS,
         )
-    return scored
+    return found
 
 
-def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
-    said = scored.details
+def _list_notes(found: Metrics, predictions: Path, labels: Path) -> list[str]:
+    said = found.details
     missing = [name for name, entry in said.items() if entry.get("prediction") is None]
     failed = [name for name, entry in said.items() if entry.get("prediction") == "" and entry.get("feedback")]
-    notes = []
-    educations = {row.question_id: row.education for row in scored.rows}
-    if levels := describe_unknown_educations(educations, "questions"):
-        notes.append(f"{labels.name}: {levels}")
+    educations = {row.question_id: row.education for row in found.rows}
+    levels = describe_unknown_educations(educations, "questions")
+    notes = [f"{labels.name}: {levels}"] if levels else []
     empty = "as published, that counts as an empty one; is the run complete?"
     remarks: list[tuple[Sequence[str], str]] = [
         (missing, f"without a prediction in {predictions.name} ({empty})"),
         (failed, f"without an answer (0 points, as published; feedback in {predictions.name} says why)"),
-        (scored.unlabelled, f"without a label in {labels.name}, not scored"),
-        (scored.unknown, f"in {predictions.name} but not in {labels.name}, left out"),
+        (found.unlabelled, f"without a label in {labels.name}, not scored"),
+        (found.unknown, f"in {predictions.name} but not in {labels.name}, left out"),
     ]
     for names, what in remarks:
         if names:
             many = f"{len(names)} question{'s' * (len(names) != 1)}"
             notes.append(f"{many} {what}: {join_names(names, _SHOWN_IDS)}")
     return notes
-
-
-def _prefix(name: str) -> str:
-    """The prefix of the result files' names.
-
-    >>> _prefix("prediction.json"), _prefix("mine_prediction.json"), _prefix("mine.json")
-    ('', 'mine_', 'mine_')
-    """
-    if name.endswith(_STANDARD):
-        return name.removesuffix(_STANDARD)
-    return name.removesuffix(".json") + "_"
-
-
-def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
-    folder = predictions.parent if output_dir is None else Path(output_dir)
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {folder}: {error.strerror}", hint="choose another folder"
-        ) from error
-    return folder
 
 
 # -- Predictions against labels, both as plain values
@@ -202,37 +200,28 @@ class _Labels(msgspec.Struct, frozen=True):
     subject: list[str] | str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredPredictions:
-    """The questions in the order of the result files, their entries in detail.json, and ids left out."""
-
-    rows: tuple[report.QuestionScore, ...]
-    details: Mapping[str, Mapping[str, Any]]
-    unlabelled: tuple[str, ...] = ()  # questions whose label is null: rows with 0 points of 0
-    unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
-
-
 def summarise_predictions(
     problems: Mapping[str, Any], predictions: Mapping[str, Any], answer_position: str = "start"
-) -> ScoredPredictions:
+) -> Metrics:
     """Score every prediction whose problem is known; the official step drops the others, which are listed.
 
     Questions without a prediction do not count. Both arguments are objects as in the files: problem id to
     problem, question id to prediction.
     """
-    rows, details, unlabelled, unknown = [], {}, [], []
-    for name in report.sort_ids(predictions):
-        problem_id = name.rpartition("_")[0]
-        if problem_id not in problems:
-            unknown.append(name)
-            continue
-        row = _score_one(name, predictions[name], problems[problem_id], answer_position)
-        rows.append(row)
-        details[name] = row.make_detail({"question_id": name, **predictions[name]})
-        if row.answer is None:
-            unlabelled.append(name)
-    return ScoredPredictions(
-        rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
+    ids = report.sort_ids(predictions)
+    known = [name for name in ids if name.rpartition("_")[0] in problems]
+    rows = [
+        _score_one(name, predictions[name], problems[name.rpartition("_")[0]], answer_position)
+        for name in known
+    ]
+    return Metrics(
+        rows=tuple(rows),
+        details={
+            name: row.make_detail({"question_id": name, **predictions[name]})
+            for name, row in zip(known, rows, strict=True)
+        },
+        unlabelled=tuple(row.question_id for row in rows if row.answer is None),
+        unknown=tuple(name for name in ids if name.rpartition("_")[0] not in problems),
     )
 
 

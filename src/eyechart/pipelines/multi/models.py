@@ -12,7 +12,9 @@ import queue
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.models import environment
@@ -74,7 +76,7 @@ def choose_model(arguments: MultiArguments) -> ChosenModel:
     if "/" in given:
         return _by_spec(arguments, given)
     if given in own and given not in SERVED:
-        return _local(arguments, given, _entry(given, own[given], file))
+        return _local(arguments, given, _read_entry(given, own[given], file), file.parent)
     if (name := given.lower()) in SERVED:
         return _served(arguments, name, SERVED[name])
     if name in LOCAL:
@@ -121,11 +123,13 @@ def _endpoint(arguments: MultiArguments, spec: str, name: str, registered: str =
     return ChosenModel(spec=spec, name=name, options=said, split_sys=True, registered=registered)
 
 
-def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> ChosenModel:
+def _local(
+    arguments: MultiArguments, registered: str, local: LocalModel, folder: Path = Path()
+) -> ChosenModel:
     """The original's evaluator class, which is found if eyechart is started in the folder eval."""
     _check_input(arguments, registered, local.inputs)
     endings = ("_ms", "") if arguments.use_modelscope else ("", "_hf")
-    files = [local.folder / "models" / f"{local.module}{ending}.py" for ending in endings]
+    files = [folder / "models" / f"{local.module}{ending}.py" for ending in endings]
     found = next((file for file in files if file.is_file()), None)
     if found is None and arguments.model_dir and 2 in local.inputs:
         return _weights(arguments, registered, local)
@@ -138,8 +142,8 @@ def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> Cho
             f"weights; or give an evaluator file: --model {_EVALUATOR}{split}{weights}; or serve the model, "
             "and leave out --model: -v NAME --api_url URL",
         )
-    if local.version and not arguments.model_dir:
-        arguments = replace(arguments, model_version=arguments.model_version or local.version)
+    if local.model_type == "api" and local.versions and not arguments.model_dir:
+        arguments = replace(arguments, model_version=arguments.model_version or local.versions[0])
     chosen = load_evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: runs in {local.evaluator} of {found.as_posix()}"
     if arguments.use_modelscope and found != files[0]:
@@ -175,7 +179,7 @@ def _check_input(arguments: MultiArguments, registered: str, inputs: tuple[int, 
     if asked not in inputs:
         raise UsageError(
             f"{registered} does not take --input_type {arguments.input_type}",
-            hint=f"it takes: {', '.join(map(str, inputs))}",
+            hint=f"it takes: {', '.join(str(one) for one in inputs if one < 3)}",
         )
 
 
@@ -293,9 +297,10 @@ def make_copies(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
 
 # -- The original's list of models
 
+_Identifier = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*$")]
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
+
+class ServedModel(NamedTuple):
     """A model of the original's list that is called over the network."""
 
     version: str  # the default version
@@ -303,16 +308,15 @@ class ServedModel:
     is_foreign: bool = False  # the original calls it through another API than OpenAI's
 
 
-@dataclass(frozen=True, slots=True)
-class LocalModel:
-    """A model of the original's list that runs in an evaluator class."""
+class LocalModel(msgspec.Struct, frozen=True):
+    """A model of the original's list that runs in an evaluator class: an entry of its form."""
 
-    module: str
-    evaluator: str
+    module: _Identifier = msgspec.field(name="executor")  # in the folder `models`
+    evaluator: _Identifier
     split_sys: bool = False
-    inputs: tuple[int, ...] = (0, 1, 2)
-    folder: Path = Path()  # that holds the folder `models`
-    version: str = ""  # the default version, if the class calls an endpoint
+    inputs: tuple[int, ...] = msgspec.field(name="support_input", default=(0, 1, 2))
+    versions: list[str] | None = msgspec.field(name="avail_model", default=None)
+    model_type: str = "local"  # api: the class calls an endpoint, by default for the first version
 
 
 _WORDS, _IMAGES = (0, 1), (2,)
@@ -374,28 +378,15 @@ def read_model_list() -> tuple[Path, dict[str, Mapping[str, Any]]]:
     return Path("args.py"), {}
 
 
-def _entry(name: str, said: Mapping[str, Any], file: Path) -> LocalModel:
-    module, evaluator_name = said.get("executor"), said["evaluator"]
-    inputs, versions = said.get("support_input", [0, 1, 2]), said.get("avail_model") or [""]
-    is_sound = (
-        all(isinstance(one, str) and one.isidentifier() for one in (module, evaluator_name))
-        and isinstance(inputs, list | tuple)
-        and isinstance(versions, list | tuple)
-    )
-    if not is_sound:
+def _read_entry(name: str, said: Mapping[str, Any], file: Path) -> LocalModel:
+    try:
+        return msgspec.convert(said, LocalModel, strict=False)
+    except msgspec.ValidationError as err:
         raise UsageError(
-            f"{file}: model_list[{name!r}] is not an entry of the original's form: {dict(said)}",
+            f"{file}: model_list[{name!r}] is not an entry of the original's form ({err}): {dict(said)}",
             hint='e.g. {"executor": "mymodel", "evaluator": "MyEvaluator", "model_type": "local", '
             '"support_input": [0, 1, 2], "split_sys": False}',
-        )
-    return LocalModel(
-        module=str(module),
-        evaluator=str(evaluator_name),
-        split_sys=bool(said.get("split_sys", False)),
-        inputs=tuple(one for one in inputs if one in (0, 1, 2)),
-        folder=file.parent,
-        version=str(versions[0]) if said.get("model_type") == "api" else "",
-    )
+        ) from err
 
 
 def list_models() -> list[str]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from eyechart.data.images.texts import IMAGE_PATHS
 from eyechart.errors import MissingExtra
@@ -28,17 +29,26 @@ from eyechart.report.export import guard_formula
 from eyechart.report.rows import open_text_file, remove_files, remove_trials, write_json_file
 from eyechart.types import Export, Result, Sample
 
-K = TypeVar("K")
-
 TYPES = ("SA", "MA", "FB", "OP")
 CSV_HEADER = ("education", "subject", "type", "image", "qs_count", "qs_correct", "qs_total", "qs_score")
-CHARTS = ("summary_education", "summary_image", "summary_type", "heatmap")
+# The groups that come first in a table, by the attribute of a question; then the others.
+_ORDER: Mapping[str, Sequence[str]] = {
+    "level": ("JuH", "SeH", "Uni", "Driving", "AAT"),
+    "image": IMAGES,
+    "type": TYPES,
+}
+# Of each table, by the name of its chart: its heading, and what it groups by.
+_TABLES = {
+    "summary_education": ("Education", "level"),
+    "summary_image": ("Image ", "image"),
+    "summary_type": ("Type", "type"),
+}
+CHARTS = (*_TABLES, "heatmap")
 FILES = (
     "prediction.json", "args.json", "score.json", "detail.json", "statistics.csv", "summary.md",
     *(f"{name}.png" for name in CHARTS),
 )  # fmt: skip
 INDENT = 4  # of all JSON files, as published; characters stay as they are
-_LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others
 
 # Points of all questions with one image and with more, in the whole benchmark. The official line divides by
 # these even if only a part was run.
@@ -290,7 +300,7 @@ class QuestionScore:
 
 @dataclass(slots=True)
 class Tally:
-    """The totals of a group of questions.
+    """The totals of a group of questions, in the order of a line of statistics.csv.
 
     Quirk kept: a question is correct if it earned all its points, so questions without points are correct
     and open ones never are.
@@ -300,6 +310,19 @@ class Tally:
     correct: int = 0
     total: float = 0
     score: float = 0
+
+    @classmethod
+    def of(cls, rows: Iterable[QuestionScore]) -> Tally:
+        tally = cls()
+        for row in rows:
+            tally.add(row)
+        return tally
+
+    def add(self, row: QuestionScore) -> None:
+        self.count += 1
+        self.correct += row.score == row.total
+        self.total += row.total
+        self.score += row.score
 
     @property
     def ratio(self) -> float | None:
@@ -320,63 +343,31 @@ def sort_ids(ids: Iterable[str]) -> list[str]:
     return sorted(ids, key=lambda name: name.split("_")[0])
 
 
-def group_by_level(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
-    """Totals by education level, in the order of the tables."""
-    found = _tally(rows, lambda row: row.level)
-    return {level: found[level] for level in _order_levels(found)}
-
-
-def group_by_image(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
-    """Totals by the number of images."""
-    return _tally(rows, lambda row: row.image, IMAGES)
-
-
-def group_by_type(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
-    """Totals by question type."""
-    return _tally(rows, lambda row: row.type, TYPES)
-
-
-def _tally(
-    rows: Iterable[QuestionScore], key: Callable[[QuestionScore], K], names: Sequence[K] = ()
-) -> dict[K, Tally]:
-    tallies = {name: Tally() for name in names}
+def group_by(rows: Iterable[QuestionScore], attribute: str) -> dict[str, Tally]:
+    """Totals by level, image or type, in the order of the tables."""
+    tallies = {name: Tally() for name in _ORDER[attribute]}
     for row in rows:
-        tally = tallies.setdefault(key(row), Tally())
-        tally.count += 1
-        tally.correct += row.score == row.total
-        tally.total += row.total
-        tally.score += row.score
+        tallies.setdefault(getattr(row, attribute), Tally()).add(row)
     return tallies
-
-
-def _order_levels(levels: Iterable[str]) -> list[str]:
-    """School levels first, then the others in their order."""
-    return sorted(
-        levels, key=lambda level: _LEVEL_ORDER.index(level) if level in _LEVEL_ORDER else len(_LEVEL_ORDER)
-    )
-
-
-def _total(rows: Iterable[QuestionScore]) -> Tally:
-    return _tally(rows, lambda row: "all", ("all",))["all"]
 
 
 def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
     """The lines of statistics.csv: per subject, every type with every number of images."""
-    found = _tally(rows, lambda row: (row.level, row.subject, row.type, row.image))
-    subjects = dict.fromkeys((row.level, row.subject) for row in rows)
+    found: defaultdict[tuple[str, ...], Tally] = defaultdict(Tally)
+    for row in rows:
+        found[row.level, row.subject, row.type, row.image].add(row)
     lines: list[tuple[Any, ...]] = [CSV_HEADER]
-    for level in _order_levels(dict.fromkeys(level for level, _ in subjects)):
-        for subject in (subject for known, subject in subjects if known == level):
+    for level in group_by(rows, "level"):
+        for subject in dict.fromkeys(row.subject for row in rows if row.level == level):
             for type, image in product(TYPES, IMAGES):
-                tally = found.get((level, subject, type, image), Tally())
-                place = (level, guard_formula(subject), type, image)
-                lines.append((*place, tally.count, tally.correct, tally.total, tally.score))
+                counts = astuple(found[level, subject, type, image])
+                lines.append((level, guard_formula(subject), type, image, *counts))
     return lines
 
 
 def format_absolute_score(rows: Iterable[QuestionScore]) -> str:
     """The headline: points earned of points possible."""
-    tally = _total(rows)
+    tally = Tally.of(rows)
     return format_points(tally.score, tally.total)
 
 
@@ -392,7 +383,7 @@ def format_points(earned: float, total: float) -> str:
 
 def format_rejections(rows: Iterable[QuestionScore]) -> str | None:
     """The points of questions refused because an image is missing; None if there are none."""
-    lost = group_by_image(row for row in rows if row.is_rejected)
+    lost = group_by((row for row in rows if row.is_rejected), "image")
     single, many = lost["SI"].total, lost["MI"].total
     if not single + many:
         return None
@@ -402,43 +393,38 @@ def format_rejections(rows: Iterable[QuestionScore]) -> str | None:
     )
 
 
-def format_table(heading: str, groups: Mapping[str, Tally]) -> list[str]:
-    """One table of summary.md. Groups without points are left out."""
-    lines = [f"| {heading} | Correct  | Score | Ratio |", "| ---- | ---------- | --------- | ------ |"]
-    for name, tally in groups.items():
-        if tally.ratio is None:
-            continue
-        ratio = f"{tally.ratio:.1f}" + (f" (Acc. {tally.accuracy:.1f})" if name == "MA" else "")
-        points = f"{tally.score:.3f}/{tally.total}"
-        lines.append(f"| {name} | {tally.correct}/{tally.count} | {points} | {ratio} |")
-    return lines
-
-
 def format_tables(rows: Sequence[QuestionScore]) -> dict[str, list[str]]:
-    """The three tables of summary.md, by the names of their charts."""
-    return {name: format_table(heading, group(rows)) for name, (heading, _, group) in _GROUPS.items()}
+    """The three tables of summary.md, by the names of their charts. Groups without points are left out."""
+    tables = {}
+    for chart, (heading, attribute) in _TABLES.items():
+        lines = [f"| {heading} | Correct  | Score | Ratio |", "| ---- | ---------- | --------- | ------ |"]
+        for name, tally in group_by(rows, attribute).items():
+            if tally.ratio is None:
+                continue
+            ratio = f"{tally.ratio:.1f}" + (f" (Acc. {tally.accuracy:.1f})" if name == "MA" else "")
+            points = f"{tally.score:.3f}/{tally.total}"
+            lines.append(f"| {name} | {tally.correct}/{tally.count} | {points} | {ratio} |")
+        tables[chart] = lines
+    return tables
 
 
 def make_summary(rows: Sequence[QuestionScore]) -> dict[str, Any]:
     """The JSON block at the end of summary.md: percentages with one decimal."""
-    levels = _ratios(group_by_level(rows))
-    groups = group_by_type(rows)
-    types: dict[str, float] = {}
-    for name, ratio in _ratios(groups).items():
-        types[name] = ratio
-        if name == "MA":
-            types["MAAcc"] = round(groups[name].accuracy, 1)
-    overall = _total(rows).ratio
+    overall = Tally.of(rows).ratio
+    ratios: dict[str, dict[str, float]] = {}
+    for attribute in _ORDER:
+        found = ratios[attribute] = {}
+        for name, tally in group_by(rows, attribute).items():
+            if tally.ratio is not None:
+                found["Driv" if name == "Driving" else name] = round(tally.ratio, 1)
+                if name == "MA":
+                    found["MAAcc"] = round(tally.accuracy, 1)
     return {
         "Overall": overall and round(overall, 1),
-        "Education": {"Driv" if level == "Driving" else level: ratio for level, ratio in levels.items()},
-        "Image": _ratios(group_by_image(rows)),
-        "Type": types,
+        "Education": ratios["level"],
+        "Image": ratios["image"],
+        "Type": ratios["type"],
     }
-
-
-def _ratios(groups: Mapping[str, Tally]) -> dict[str, float]:
-    return {name: round(tally.ratio, 1) for name, tally in groups.items() if tally.ratio is not None}
 
 
 # -- Charts
@@ -446,13 +432,7 @@ def _ratios(groups: Mapping[str, Tally]) -> dict[str, float]:
 
 _PER_COLUMN = 100  # questions, in the heat map
 _SIZE_INCHES = (10, 6)
-
-# Of each chart with bars: the heading of its table, its title, and its groups.
-_GROUPS: dict[str, tuple[str, str, Callable[[Sequence[QuestionScore]], Mapping[str, Tally]]]] = {
-    "summary_education": ("Education", "Points by education level", group_by_level),
-    "summary_image": ("Image ", "Points by number of images", group_by_image),
-    "summary_type": ("Type", "Points by question type", group_by_type),
-}
+_TITLES = {"level": "education level", "image": "number of images", "type": "question type"}
 
 
 def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") -> list[Path]:
@@ -464,8 +444,8 @@ def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") 
         if name == "heatmap":
             _draw_heatmap(figure, rows)
         else:
-            _, title, group = _GROUPS[name]
-            _draw_bars(figure, title, group(rows))
+            attribute = _TABLES[name][1]
+            _draw_bars(figure, f"Points by {_TITLES[attribute]}", group_by(rows, attribute))
         path = folder / f"{prefix}{name}.png"
         with atomic_write(path) as place:
             figure.savefig(place, format="png", dpi=100)
