@@ -1,10 +1,13 @@
 """MULTI's own summary vectors, and runs of MULTI made by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.pipelines.multi.files import find_level
+import msgspec
+
+from eyechart.pipelines.multi.files import Problem, find_level
 from eyechart.pipelines.multi.score import KINDS, count_points
 from eyechart.registry import scorers
 from eyechart.types import Failure, Reply, Result, Sample
@@ -17,6 +20,11 @@ def official() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert "MULTI-Benchmark" in found["provenance"]
     return found
+
+
+def to_problems(given: dict[str, Any]) -> dict[str, Problem]:
+    """Problems as the reader of files makes them."""
+    return {name: replace(msgspec.convert(one, Problem), problem_id=name) for name, one in given.items()}
 
 
 def multi_sample(name: str, problem: dict[str, Any], n_images: int, **fields: Any) -> Sample:

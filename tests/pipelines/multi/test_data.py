@@ -339,7 +339,7 @@ def test_a_null_among_the_answers_is_a_question_without_one(data: MultiData) -> 
         ("[1, 2]", "row 1 has no problem_id"),
         ('{"czsx_0": {"problem_content_list": ["a"]', "invalid JSON at byte"),
         ('{"czsx_0": {"problem_content_list": ["a"],,}}', "problem 'czsx_0': invalid JSON"),
-        ('{"czsx_0": {"problem_type_list": []}}', "problem 'czsx_0': Object missing required field"),
+        ('{"czsx_0": {"problem_type_list": []}}', "problem 'czsx_0': problem_content_list is missing"),
         ('[{"problem_content_list": [], "problem_type_list": []}]', "row 1 has no problem_id"),
         (
             '{"a": {"problem_content_list": [], "problem_type_list": []},'

@@ -1,9 +1,11 @@
-import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eyechart.errors import DataError
+from eyechart.pipelines.multi.files import read_problems
 from eyechart.pipelines.multi.metrics import summarise_predictions
 from eyechart.pipelines.multi.report import (
     format_absolute_score,
@@ -12,7 +14,7 @@ from eyechart.pipelines.multi.report import (
     make_statistics,
     make_summary,
 )
-from support.multi_examples import official
+from support.multi_examples import official, to_problems
 
 PROBLEM = {
     "problem_type_list": ["单选", "填空"],
@@ -30,7 +32,9 @@ def test_as_the_official_summary(number: int) -> None:
     given = official()
     run = given["runs"][number]
     expected = run["expected"]
-    found = summarise_predictions(given["problems"], given["predictions"], run["answer_position"])
+    found = summarise_predictions(
+        to_problems(given["problems"]), given["predictions"], run["answer_position"]
+    )
     assert [row.question_id for row in found.rows] == expected["order"]
     for row in found.rows:
         known = expected["score"][row.question_id]
@@ -49,7 +53,7 @@ def test_as_the_official_summary(number: int) -> None:
 
 def test_details_hold_the_entry_and_what_became_of_it() -> None:
     entry = ENTRY | {"input_message": [{"role": "user"}]}
-    found = summarise_predictions({"czsx_0": PROBLEM}, {"czsx_0_0": entry})
+    found = summarise_predictions(to_problems({"czsx_0": PROBLEM}), {"czsx_0_0": entry})
     assert found.details["czsx_0_0"] == entry | {
         "analysis": "因为",
         "answer": "B",
@@ -64,7 +68,7 @@ def test_details_hold_the_entry_and_what_became_of_it() -> None:
 def test_what_the_official_step_needs_and_scoring_does_not() -> None:
     problem = {name: value for name, value in PROBLEM.items() if name != "problem_analysis_list"}
     bare = {"question_image_number": 0}
-    found = summarise_predictions({"czsx_0": problem | {"subject": "驾考"}}, {"czsx_0_1": bare})
+    found = summarise_predictions(to_problems({"czsx_0": problem | {"subject": "驾考"}}), {"czsx_0_1": bare})
     assert (found.rows[0].total, found.rows[0].level) == (1, "Driving")
     assert found.details["czsx_0_1"]["analysis"] == ""
 
@@ -84,14 +88,13 @@ def test_what_the_official_step_needs_and_scoring_does_not() -> None:
 )
 def test_bad_predictions_are_named(entry: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        summarise_predictions({"czsx_0": PROBLEM}, {"czsx_0_0": entry})
+        summarise_predictions(to_problems({"czsx_0": PROBLEM}), {"czsx_0_0": entry})
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"problem_answer_list": None}, "field problem_answer_list: Expected `array`(?s:.*)release file"),
-        ({"problem_answer_list": []}, "has 0 entries in problem_answer_list"),
+        ({"problem_answer_list": []}, "problem_answer_list has 0 entries, but problem_type_list has 2"),
         ({"problem_answer_list": [7]}, r"field problem_answer_list\[0\]: Expected `str "),
         ({"problem_type_list": [None]}, r"field problem_type_list\[0\]: Expected `str`"),
         ({"problem_type_list": ["判断"]}, r"field problem_type_list\[0\]: Invalid enum value '判断'"),
@@ -99,9 +102,11 @@ def test_bad_predictions_are_named(entry: Any, words: str) -> None:
         ({"subject": [7]}, r"field subject\[0\]: Expected `str`"),
     ],
 )
-def test_bad_labels_are_named(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        summarise_predictions({"czsx_0": PROBLEM | change}, {"czsx_0_0": ENTRY})
+def test_bad_labels_are_named(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"czsx_0": PROBLEM | change}), encoding="utf-8")
+    with pytest.raises(DataError, match=f"labels.json: problem 'czsx_0': {words}"):
+        read_problems(labels, only_labels=True)
 
 
 def test_a_label_that_is_null_leaves_its_question_unscored() -> None:
@@ -110,7 +115,7 @@ def test_a_label_that_is_null_leaves_its_question_unscored() -> None:
         "czsx_0_0": ENTRY | {"prediction": "缺少图片信息"},
         "czsx_0_1": {"question_image_number": 0, "prediction": "2"},
     }
-    found = summarise_predictions({"czsx_0": problem}, entries)
+    found = summarise_predictions(to_problems({"czsx_0": problem}), entries)
     assert [(row.score, row.total, row.is_rejected) for row in found.rows] == [(0, 0, False), (1, 1, False)]
     assert found.unlabelled == ("czsx_0_0",)
     assert [found.details["czsx_0_0"][name] for name in ("answer", "score", "total_score")] == ["", 0, 0]
@@ -121,10 +126,12 @@ def test_a_label_that_is_null_leaves_its_question_unscored() -> None:
 def test_questions_that_a_problem_does_not_have(index: str) -> None:
     name = f"czsx_0_{index}"
     with pytest.raises(DataError, match="has 2 entries in problem_type_list"):
-        summarise_predictions({"czsx_0": PROBLEM}, {name: {"question_image_number": 0, "prediction": "B"}})
+        summarise_predictions(
+            to_problems({"czsx_0": PROBLEM}), {name: {"question_image_number": 0, "prediction": "B"}}
+        )
 
 
 def test_nothing_that_is_given_is_changed() -> None:
-    problems, predictions = {"czsx_0": copy.deepcopy(PROBLEM)}, {"czsx_0_0": dict(ENTRY)}
-    summarise_predictions(problems, predictions)
-    assert (problems, predictions) == ({"czsx_0": PROBLEM}, {"czsx_0_0": ENTRY})
+    predictions = {"czsx_0_0": dict(ENTRY)}
+    summarise_predictions(to_problems({"czsx_0": PROBLEM}), predictions)
+    assert predictions == {"czsx_0_0": ENTRY}

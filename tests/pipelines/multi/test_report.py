@@ -19,6 +19,7 @@ from support.multi_examples import (
     official,
     official_results,
     read_json,
+    to_problems,
 )
 from support.results import export_of
 
@@ -95,7 +96,7 @@ def test_details_have_bare_answers_and_no_type_without_one(tmp_path: Path) -> No
     assert [(one["answer"], one["type"]) for one in details.values()] == [
         ("B", "单选"), ("ACE", "多选"), ("", "其他"),
     ]  # fmt: skip
-    again = summarise_predictions({"czsx_0": problem}, read_json(tmp_path / "prediction.json"))
+    again = summarise_predictions(to_problems({"czsx_0": problem}), read_json(tmp_path / "prediction.json"))
     assert details == again.details
     assert "JuH,数学,MA,SI,1,0,3,0" in (tmp_path / "statistics.csv").read_text("utf-8")
 
@@ -107,7 +108,7 @@ def test_the_predictions_score_to_the_same_numbers(tmp_path: Path) -> None:
     exporters.get("multi")(export_of(tmp_path, results))
     predictions = read_json(tmp_path / "prediction.json")
     assert predictions["czsx_0_1"]["feedback"] == "HTTP 503"
-    again = summarise_predictions({"czsx_0": PROBLEM}, predictions)
+    again = summarise_predictions(to_problems({"czsx_0": PROBLEM}), predictions)
     scores = read_json(tmp_path / "score.json")
     assert [(row.score, row.total) for row in again.rows] == [
         (one["score"], one["total_score"]) for one in scores.values()

@@ -239,7 +239,7 @@ class ProblemQuestion:
     @property
     def text(self) -> str:
         """Stem and question; as published, with a line break even if one is empty."""
-        stem, questions = self.problem.problem_content, self.problem.problem_content_list
+        stem, questions = self.problem.problem_content, self.problem.problem_content_list or ()
         return files.rewrite_marks(f"{stem or ''}\n{questions[self.index]}")
 
     @property
@@ -254,7 +254,7 @@ class ProblemQuestion:
     def find_own(self, field: str) -> list[str]:
         """Its entry in a list of the problem; nothing if there is none, or null."""
         entries = (getattr(self.problem, field) or [])[self.index : self.index + 1]
-        return [entry for entry in entries if entry is not None]
+        return [str(entry) for entry in entries if entry is not None]
 
 
 def list_questions(problems: Mapping[str, files.Problem]) -> list[ProblemQuestion]:
@@ -262,7 +262,7 @@ def list_questions(problems: Mapping[str, files.Problem]) -> list[ProblemQuestio
     return [
         ProblemQuestion(problem, index, row)
         for row, problem in enumerate(problems.values(), start=1)
-        for index in range(len(problem.problem_content_list))
+        for index in range(len(problem.problem_type_list))
     ]
 
 

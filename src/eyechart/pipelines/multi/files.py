@@ -37,19 +37,19 @@ T = TypeVar("T")
 class Problem:
     """A problem as in the file: a stem and its questions."""
 
-    problem_content_list: list[str]
     problem_type_list: list[TypeName]
+    problem_content_list: list[str] | None = None  # scoring needs no texts
     problem_id: str = ""
     problem_content: str | None = None
     problem_answer_list: list[str | None] | None = None
-    problem_analysis_list: list[str | None] | None = None
+    problem_analysis_list: list[Any] | None = None
     img_paths: list[str] | None = None
     knowledge: list[str] | str | None = None
     education: str | None = None
     subject: list[str] | str | None = None
 
     def texts(self) -> list[str]:
-        return [self.problem_content or "", *self.problem_content_list]
+        return [self.problem_content or "", *(self.problem_content_list or ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,19 +61,22 @@ class Knowledge:
     knowledge: str = ""
 
 
-def read_problems(path: Path) -> dict[str, Problem]:
-    """Problems by id, in the file's order."""
+def read_problems(path: Path, *, only_labels: bool = False) -> dict[str, Problem]:
+    """Problems by id, in the file's order; with `only_labels`, also those without their questions."""
     problems: dict[str, Problem] = {}
     for problem_id, row in read_rows(path, "problem", "problem_id", hint="in a list, every row needs it"):
         where = f"{path.name}: problem {problem_id!r}"
         problem = convert_row(row, Problem, where, hint=f"question types: {', '.join(KINDS)}")
-        n = len(problem.problem_content_list)
+        if problem.problem_content_list is None and not only_labels:
+            raise DataError(f"{where}: problem_content_list is missing", hint="it holds the questions")
+        first = "problem_type_list" if problem.problem_content_list is None else "problem_content_list"
+        n = len(getattr(problem, first))
         for name in ("problem_type_list", "problem_answer_list"):
             given = getattr(problem, name)
             if given is not None and len(given) != n:
                 raise DataError(
                     f"{where}: {name} has {len(given)} entr{'y' if len(given) == 1 else 'ies'}, but "
-                    f"problem_content_list has {n}",
+                    f"{first} has {n}",
                     hint="one entry per question; leave out problem_answer_list if there are no answers",
                 )
         problems[problem_id] = replace(problem, problem_id=problem_id)

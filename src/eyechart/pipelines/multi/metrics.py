@@ -16,16 +16,19 @@ import msgspec
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.files import make_folder
 from eyechart.pipelines.multi import report
+from eyechart.pipelines.multi.data import ProblemQuestion, list_questions
 from eyechart.pipelines.multi.files import (
     Prediction,
+    Problem,
     convert_row,
     describe_unknown_educations,
     find_level,
     read_entries,
+    read_problems,
     read_rows,
     take_first,
 )
-from eyechart.pipelines.multi.score import KINDS, TypeName, check_position, clean, is_refusal, score
+from eyechart.pipelines.multi.score import KINDS, check_position, clean, is_refusal, score
 from eyechart.stats.intervals import add_in_order
 
 _STANDARD = "prediction.json"
@@ -146,13 +149,9 @@ def _score_files(labels: Path, predictions: Path, answer_position: str) -> Metri
     """The predictions with their points; `DataError`, naming the file, if there is nothing to score."""
     if predictions.is_dir():
         raise UsageError(f"{predictions} is a folder", hint=f"give the file in it: {predictions / _STANDARD}")
-    problems = dict(read_rows(labels, "problem", "problem_id"))
+    problems = read_problems(labels, only_labels=True)
     entries = read_entries(predictions)
-    try:
-        found = summarise_predictions(problems, entries, answer_position)
-    except DataError as error:
-        blamed = labels if error.message.startswith("problem ") else predictions
-        raise DataError(f"{blamed.name}: {error.message}", hint=error.hint) from error
+    found = summarise_predictions(problems, entries, answer_position, where=f"{predictions.name}: ")
     if not found.rows:
         raise DataError(
             f"{predictions.name}: none of its {len(entries)} questions is in {labels.name}",
@@ -187,31 +186,34 @@ def _list_notes(found: Metrics, predictions: Path, labels: Path) -> list[str]:
     return notes
 
 
-# -- Predictions against labels, both as plain values
-
-
-class _Labels(msgspec.Struct, frozen=True):
-    """What is needed of a problem."""
-
-    problem_type_list: list[TypeName]
-    problem_answer_list: list[str | None]
-    problem_analysis_list: Any = None
-    education: str | None = None
-    subject: list[str] | str | None = None
+# -- Predictions against labels
 
 
 def summarise_predictions(
-    problems: Mapping[str, Any], predictions: Mapping[str, Any], answer_position: str = "start"
+    problems: Mapping[str, Problem],
+    predictions: Mapping[str, Any],
+    answer_position: str = "start",
+    *,
+    where: str = "",
 ) -> Metrics:
     """Score every prediction whose problem is known; the official step drops the others, which are listed.
 
-    Questions without a prediction do not count. Both arguments are objects as in the files: problem id to
-    problem, question id to prediction.
+    Questions without a prediction do not count. `predictions` are entries as in the file, by question id.
     """
+    questions = {question.id: question for question in list_questions(problems)}
     ids = report.sort_ids(predictions)
     known = [name for name in ids if name.rpartition("_")[0] in problems]
+    for name in known:
+        if name not in questions:
+            problem_id, _, index = name.rpartition("_")
+            n = len(problems[problem_id].problem_type_list)
+            raise DataError(
+                f"{where}question {name!r}: problem {problem_id!r} has {n} entries in problem_type_list, "
+                f"so there is no question {index!r}",
+                hint="a question id ends in its position in the problem, counted from 0",
+            )
     rows = [
-        _score_one(name, predictions[name], problems[name.rpartition("_")[0]], answer_position)
+        _score_one(questions[name], Prediction.of(name, predictions[name], where), answer_position, where)
         for name in known
     ]
     return Metrics(
@@ -225,40 +227,29 @@ def summarise_predictions(
     )
 
 
-def _score_one(name: str, entry: Any, problem: Any, answer_position: str) -> report.QuestionScore:
+def _score_one(
+    question: ProblemQuestion, said: Prediction, answer_position: str, where: str
+) -> report.QuestionScore:
     """One prediction with its points."""
-    problem_id, _, index = name.rpartition("_")
-    labels = convert_row(problem, _Labels, f"problem {problem_id!r}", _NO_LABELS)
-    said = Prediction.of(name, entry)
     if said.question_image_number is None:
         raise DataError(
-            f"question {name!r}: question_image_number is missing",
+            f"{where}question {question.id!r}: question_image_number is missing",
             hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
         )
-    is_place = index.isascii() and index.isdigit() and len(index) < 10
-    for field in ("problem_type_list", "problem_answer_list"):
-        n = len(getattr(labels, field))
-        if not is_place or int(index) >= n:
-            raise DataError(
-                f"question {name!r}: problem {problem_id!r} has {n} entries in {field}, "
-                f"so there is no question {index!r}",
-                hint="a question id ends in its position in the problem, counted from 0",
-            )
-    place, analyses = int(index), labels.problem_analysis_list
-    type, answer = labels.problem_type_list[place], labels.problem_answer_list[place]
-    known = analyses[place : place + 1] if isinstance(analyses, list) else []
-    earned, total = score(said.text, answer, type, answer_position)
-    education, subject = labels.education or "", take_first(labels.subject)
+    problem = question.problem
+    answer = next(iter(question.find_own("problem_answer_list")), None)
+    earned, total = score(said.text, answer, question.type, answer_position)
+    education, subject = problem.education or "", take_first(problem.subject)
     return report.QuestionScore(
-        question_id=name,
+        question_id=question.id,
         score=earned,
         total=total,
-        kind=KINDS[type if answer is not None else report.UNLABELLED_TYPE],
+        kind=KINDS[question.type if answer is not None else report.UNLABELLED_TYPE],
         level=find_level(education, subject),
         subject=subject,
         n_images=said.question_image_number,
         is_rejected=answer is not None and is_refusal(clean(said.text)),
         education=education,
         answer=answer and answer.strip(),
-        analysis=str(known[0]) if known else "",
+        analysis="".join(question.find_own("problem_analysis_list")),
     )
