@@ -12,7 +12,8 @@ from PIL import Image
 from eyechart.data.images.loading import ImageLoader
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.arguments import MultiOptions
-from eyechart.pipelines.multi.prompt import BLACK, MARK, NAMES, WORDS, MultiPrompt
+from eyechart.pipelines.multi.files import MARK
+from eyechart.pipelines.multi.prompt import BLACK, NAMES, WORDS, MultiPrompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 TAGS = {name: f"<{name}>" for name in NAMES} | {"role": "<role {subject} {type}>"}  # pieces by their names

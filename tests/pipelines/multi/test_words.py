@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.pipelines.multi.prompt import MARK, NAMES, WORDS, Language, read_words
+from eyechart.pipelines.multi.files import MARK
+from eyechart.pipelines.multi.prompt import NAMES, WORDS, Language, read_words
 
 
 def test_both_languages_have_the_same_pieces() -> None:

@@ -82,7 +82,7 @@ class Results:
         """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
         found: dict[str, dict[str, str]] = {setting: {} for setting in self.settings}
         for setting, dataset, one in self.list_cells():
-            cells = format_results_row(dataset, one and one.summary)
+            cells = format_results_row(dataset, one.summary if one else None)
             found[setting] |= cells if len(self.datasets) == 1 else {dataset: cells[dataset]}
         return found
 

@@ -18,8 +18,8 @@ from eyechart.data.wrappers import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.data import open_multi, read_replies
+from eyechart.pipelines.multi.files import MARK
 from eyechart.pipelines.multi.prompt import (
-    MARK,
     OWN_WORDING,
     WORDS,
     MultiPrompt,

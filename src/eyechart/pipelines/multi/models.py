@@ -397,33 +397,28 @@ def list_models() -> list[str]:
 def describe_models() -> list[str]:
     """The list of models as text: the original's names, and what they stand for here."""
 
-    def inputs(one: ServedModel | LocalModel) -> str:
-        return f"input types {','.join(map(str, one.inputs))}"
+    def line(name: str, text: str, inputs: tuple[int, ...] = ()) -> str:
+        types = f"; input types {','.join(map(str, inputs))}" if inputs else ""
+        return f"  {name:<14}  {text}{types}"
 
     file, own = read_model_list()
-    rows = {
-        "names of the original's list that are called at an OpenAI-compatible endpoint (--api_url):": {
-            name: f"openai/{one.version} unless -v names another; {inputs(one)}"
-            + ("; needs --api_url" if one.is_foreign else "")
-            for name, one in SERVED.items()
-        }
-        | {GENERIC: "openai/ and what -v names, as without --model"},
-        "names of the original's list that run in its own classes (start in its folder eval):": {
-            name: f"models/{one.module}.py or _hf.py: {one.evaluator}; {inputs(one)}"
-            for name, one in LOCAL.items()
-        },
-        f"names in {file.as_posix()}:": {
-            name: f"{said['evaluator']} of {said.get('executor')}" for name, said in own.items()
-        },
-        "any other model:": {
-            _EVALUATOR: "your own class with generate_answer(question)",
-            "openai/NAME": "any OpenAI-compatible endpoint, with --api_url",
-            "(no --model) -v NAME": "the same",
-        },
-    }
-    found = {heading: models for heading, models in rows.items() if models}
+    url = {True: " (needs --api_url)", False: ""}
     return [
-        line
-        for heading, models in found.items()
-        for line in (heading, *(f"  {name:<14}  {text}" for name, text in models.items()))
+        "names of the original's list that are called at an OpenAI-compatible endpoint (--api_url):",
+        *(
+            line(name, f"openai/{one.version} unless -v names another{url[one.is_foreign]}", one.inputs)
+            for name, one in SERVED.items()
+        ),
+        line(GENERIC, "openai/ and what -v names, as without --model"),
+        "names of the original's list that run in its own classes (start in its folder eval):",
+        *(
+            line(name, f"models/{one.module}.py or _hf.py: {one.evaluator}", one.inputs)
+            for name, one in LOCAL.items()
+        ),
+        *([f"names in {file.as_posix()}:"] if own else []),
+        *(line(name, f"{said['evaluator']} of {said.get('executor')}") for name, said in own.items()),
+        "any other model:",
+        line(_EVALUATOR, "your own class with generate_answer(question)"),
+        line("openai/NAME", "any OpenAI-compatible endpoint, with --api_url"),
+        line("(no --model) -v NAME", "the same"),
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError
 from eyechart.files import read_yaml, suppress_warnings
 from eyechart.pipelines.multi.arguments import MultiOptions
+from eyechart.pipelines.multi.files import MARK
 from eyechart.registry import check_texts
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
@@ -82,7 +82,8 @@ class MultiPrompt:
 
     def guide(self, sample: Sample) -> str:
         """The name of the piece that says how images are shown."""
-        n_images = _number(sample, "question_image_number") + _number(sample, "knowledge_image_number")
+        counts = ("question_image_number", "knowledge_image_number")
+        n_images = sum(int(sample.meta.get(name, 0)) for name in counts)
         if n_images == 0:
             return "guide_black_image" if self._is_black(sample) else "guide_text"
         if self.options.input_type == 2:
@@ -90,7 +91,7 @@ class MultiPrompt:
         return "guide_caption" if self.options.input_type == 1 else "guide_no_image"
 
     def _rounds(self, sample: Sample, text: str) -> list[Message]:
-        rounds = split_rounds(text) if MARK.search(text) else []
+        rounds = split_rounds(text)
         if len(rounds) != len(sample.images):
             raise DataError(
                 f"question {sample.id!r}: the prompt marks {len(rounds)} images, but there are "
@@ -111,30 +112,20 @@ class MultiPrompt:
         return _PIECES.get(str(sample.meta["type_name"]), "op")
 
 
-def _number(sample: Sample, name: str) -> int:
-    return int(sample.meta.get(name, 0))
-
-
-# -- Rounds
-
-
-MARK = re.compile(r"\[IMAGE_[0-9]+]")  # an image's place in the text
-
-
 def split_rounds(text: str) -> list[str]:
     r"""Cut a text after every image mark; the rest after the last one joins the last round.
 
-    For models that take one image at a time. Parity: tests/golden/multi_rounds.jsonl.
+    For models that take one image at a time; without a mark there is none.
+    Parity: tests/golden/multi_rounds.jsonl.
 
     >>> split_rounds("甲[IMAGE_1]乙[IMAGE_2]丙")
     ['甲[IMAGE_1]', '乙[IMAGE_2]\n丙']
     """
-    marks = MARK.findall(text)
-    if not marks:
-        raise ValueError("a text without an image mark cannot be cut into rounds")
-    *before, after = MARK.split(text)
-    rounds = [said.strip() + mark for said, mark in zip(before, marks, strict=True)]
-    rounds[-1] += "\n" + after.strip()  # as published: a line break even if nothing follows
+    *cut, after = MARK.split(text)
+    pairs = zip(cut[::2], cut[1::2], strict=True)
+    rounds = [f"{said.strip()}[IMAGE_{number}]" for said, number in pairs]
+    if rounds:
+        rounds[-1] += "\n" + after.strip()  # as published: a line break even if nothing follows
     return rounds
 
 
