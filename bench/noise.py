@@ -15,8 +15,7 @@ from functools import cache
 import numpy as np
 from populations import Array, Rng
 
-from eyechart.report.compare import ComparedRun, SharedQuestions, compare_values
-from eyechart.report.noise import FlipRate, Noise
+from eyechart.report.compare import ComparedRun, FlipRate, Noise, SharedQuestions, compare_values
 
 SEED = 33
 TRIALS = 10_000

@@ -11,7 +11,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.errors import UsageError
-from eyechart.report.noise import FlipRate, Noise, compute_excess
+from eyechart.report.compare import FlipRate, Noise, compute_excess
 from eyechart.runs.noise import RECHECKS, measure_noise
 from support.command import eyechart
 from support.files import jsonl

@@ -46,7 +46,7 @@ def test_the_summary_is_written_before_the_images_of_the_page(
     def stop(*args: object, **data: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_page, "finish_page", stop)
+    monkeypatch.setattr(run_page, "make_page_images", stop)
     with pytest.raises(KeyboardInterrupt):
         run_here(questions, StubModel())
     (summary,) = questions.parent.rglob("summary.json")

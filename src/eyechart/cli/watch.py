@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Watch until the end or an interrupt; print the curves."""
     from eyechart.report.table import PlainTable
-    from eyechart.report.watch_page import format_points
+    from eyechart.report.pages import list_points
 
     load_dotenv()
     with reserve_stdout(is_json=args.json):
@@ -101,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
         note(f"{watching.folder}: no complete checkpoint yet")
     else:
         for curve in curves:
-            columns, *rows = format_points(curve)
+            columns, *rows = list_points(curve)
             print_rich(PlainTable(title=curve.benchmark, columns=columns, rows=rows, n_left=0))
             print_text(curve.verdict)
         note(f"page: {watching.page}")

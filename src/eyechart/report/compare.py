@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Any, Literal
@@ -32,15 +32,16 @@ import msgspec
 
 from eyechart import stats
 from eyechart.errors import join_names
-from eyechart.files import to_json_value
+from eyechart.files import list_values, to_json_value
 from eyechart.report.counting import MAX_VALUES, OTHER_VALUES, RIGHT, get_group_order
-from eyechart.report.noise import Noise
 from eyechart.report.summary import Unread
 from eyechart.terminal import to_one_line
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
 ALPHA = 0.05
+_EXCESS = 0.005  # how rarely two runs of one model may be said to flip more than noise explains
+_CAUSE = 0.05
 _OF_FIRST = ("difference", "ci95", "ci95_with_failures", "p", "discordant", "smallest_difference", "flipped")
 
 
@@ -110,11 +111,8 @@ class Difference:
         """Plain values for JSON; fractions from 0 to 1."""
         found: dict[str, Any] = to_json_value(self)
         flipped = found.pop("flipped")
-        return {
-            **found,
-            "is_distinguishable": self.is_distinguishable,
-            **({"flipped": flipped} if with_flips else {}),
-        }
+        found["is_distinguishable"] = self.is_distinguishable
+        return {**found, "flipped": flipped} if with_flips else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +128,7 @@ class Standing:
     ranks: tuple[int, int]  # best and worst plausible rank
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = to_json_value(self)
-        del found["label"]
-        return found
+        return list_values(self, ("run", "model", "score", "ci95", "rank", "ranks"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,8 +186,10 @@ class Comparison:
         """Each run's score on the shared questions, by its folder."""
         return {standing.run: standing.score for standing in self.standings}
 
-    def get_label(self, run: str) -> str:
-        return next(standing.label for standing in self.standings if standing.run == run)
+    @property
+    def labels(self) -> dict[str, str]:
+        """A label for each run, on one line."""
+        return {standing.run: to_one_line(standing.label) for standing in self.standings}
 
     @property
     def difference(self) -> float:
@@ -222,7 +220,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What the numbers say, in one sentence; and a line for each run whose unread replies outweigh it."""
-        labels = {standing.run: to_one_line(standing.label) for standing in self.standings}
+        labels = self.labels
         sentence = write_verdict(self.pairs, labels, self.reference, is_baseline=self.is_baseline)
         lines = [f"{labels[run]}: {one.line}" for run, one in self.unread.items() if self.is_outweighed(run)]
         noise = [self.noise.verdict] if self.noise else []
@@ -237,25 +235,14 @@ class Comparison:
         """What ``--json`` prints; scripts rely on these names. `with_flips`: also list the samples."""
         pairs = [pair.to_json(with_flips=with_flips) for pair in self.pairs]
         return {
-            "benchmark": self.benchmark,
-            "scorer": self.scorer,
-            "n": self.n,
-            "n_clusters": self.n_clusters,
-            "scores": self.scores,
+            **list_values(self, ("benchmark", "scorer", "n", "n_clusters", "scores")),
             **{name: one for name, one in pairs[0].items() if name in _OF_FIRST},
             "verdict": self.verdict,
             "runs": [standing.to_json() for standing in self.standings],
             "reference": self.reference,
             "correction": self.correction,
             "pairs": pairs,
-            "by": {
-                key: {value: group.to_json() for value, group in groups.items()}
-                for key, groups in self.by.items()
-            },
-            "left_out": {run: dict(counts) for run, counts in self.left_out.items()},
-            "warnings": list(self.warnings),
-            "unread": {run: one.to_json() for run, one in self.unread.items()},
-            **({"noise": self.noise.to_json()} if self.noise else {}),
+            **list_values(self, ("by", "left_out", "warnings", "unread", *(["noise"] if self.noise else []))),
         }
 
 
@@ -446,6 +433,127 @@ def _find_flips(questions: SharedQuestions, a: str, b: str) -> Iterator[Flip]:
         if (mine >= RIGHT) != (theirs >= RIGHT):
             by = {key: values[row] for key, values in questions.groups.items()}
             yield Flip(id=questions.ids[row], a=mine, b=theirs, by=by)
+
+
+# -- How many flips are noise: what asking the same model twice changes
+#
+# Rechecked questions were asked twice under the load of the run; the share of these that flipped, times the
+# shared questions, is how many flips are expected of a model against itself. Its interval is that of the
+# share (docs/intervals.md).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipRate:
+    """How often two replies of one model to one question are on different sides of one half."""
+
+    n: int
+    n_flipped: int
+    rate: float
+    ci95: tuple[float, float]
+
+    @classmethod
+    def of(cls, flips: Sequence[bool], clusters: Sequence[Hashable] | None = None) -> FlipRate:
+        """The rate of some rechecked questions; at least one.
+
+        >>> FlipRate.of([True, False, False, False]).rate
+        0.25
+        """
+        found = stats.interval(map(float, flips), clusters=clusters)
+        assert found is not None, "something was rechecked"
+        ends = (found.low, found.high)
+        return cls(n=len(flips), n_flipped=sum(flips), rate=found.mean, ci95=ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The flips between two runs, beside those that asking twice explains."""
+
+    n: int  # shared questions
+    flips: int
+    rate: FlipRate  # at the load of the runs
+    by_concurrency: Mapping[int, FlipRate] = field(default_factory=dict)  # of rechecks at other loads
+    load: int = 0  # the concurrency of the runs
+
+    @property
+    def expected(self) -> float:
+        """Flips that noise alone would give."""
+        return self.n * self.rate.rate
+
+    @property
+    def expected_ci95(self) -> tuple[float, float]:
+        low, high = self.rate.ci95
+        return self.n * low, self.n * high
+
+    @property
+    def is_excess(self) -> bool:
+        """Whether there are more flips than noise explains."""
+        rate = self.rate
+        return compute_excess(self.flips, self.n, rate.n_flipped, rate.n) < _EXCESS
+
+    @property
+    def floor(self) -> float:
+        """The difference of two scores that noise alone exceeds in one of twenty repetitions."""
+        return 1.96 * math.sqrt(self.expected) / self.n
+
+    @property
+    def cause(self) -> str:
+        """Whether the load is the cause, as far as rechecks with less load say; empty without any."""
+        less = min((one for one in self.by_concurrency if one < self.load), default=None)
+        if less is None:
+            return ""
+        other = self.by_concurrency[less]
+        p = compute_excess(self.rate.n_flipped, self.rate.n, other.n_flipped, other.n)
+        shares = (
+            f"{self.rate.n_flipped} of {self.rate.n} flip with {self.load} requests in flight, "
+            f"{other.n_flipped} of {other.n} with {less}"
+        )
+        if p < _CAUSE:
+            return f"{shares}: the load is a cause"
+        return f"{shares}: no effect of the load shows"
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers say, in one sentence."""
+        low, high = self.expected_ci95
+        flips = f"{self.flips:,} flip{'s' * (self.flips != 1)}"
+        are = "is" if round(self.expected) == 1 else "are"
+        rechecked = f"{self.rate.n_flipped:,} of {self.rate.n:,} rechecked questions flipped"
+        said = (
+            f"of {flips}, {self.expected:,.0f} {are} expected from asking the same model twice "
+            f"({low:,.0f} to {high:,.0f}; {rechecked})"
+        )
+        if self.is_excess:
+            said += ": more than noise explains"
+        return "; ".join(filter(None, (said, self.cause)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = (
+            "n", "flips", "expected", "expected_ci95", "is_excess", "floor", "rate", "load", "by_concurrency",
+            "cause", "verdict",
+        )  # fmt: skip
+        return list_values(self, names)
+
+
+def compute_excess(hits: int, n: int, other_hits: int, other_n: int) -> float:
+    """The mid-p value of as large a share as hits of n, if it is that of the others (Fisher, one-sided).
+
+    >>> round(compute_excess(30, 100, 3, 100), 6), round(compute_excess(3, 100, 3, 100), 2)
+    (0.0, 0.5)
+    """
+    total, most = hits + other_hits, min(n, hits + other_hits)
+    whole = _log_ways(n + other_n, total)
+
+    def chance(k: int) -> float:
+        return math.exp(_log_ways(n, k) + _log_ways(other_n, total - k) - whole)
+
+    return min(1.0, math.fsum(chance(k) for k in range(hits + 1, most + 1)) + chance(hits) / 2)
+
+
+def _log_ways(n: int, k: int) -> float:
+    if not 0 <= k <= n:
+        return -math.inf
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 # -- The verdict

@@ -40,7 +40,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 def make_tables(comparison: Comparison, *, n_flips: int = 0) -> list[PlainTable]:
     """The runs; then the groups of each key, and the first samples that flipped."""
-    labels = {standing.run: to_one_line(standing.label) for standing in comparison.standings}
+    labels = comparison.labels
     tables = [_make_runs_table(comparison)]
     tables += [_make_groups_table(comparison, key, labels) for key in comparison.by]
     if n_flips:
@@ -117,11 +117,10 @@ def _tell_difference(pair: Difference) -> list[str]:
 
 def list_notes(comparison: Comparison) -> Iterator[str]:
     """What the tables cannot show, one line each."""
-    n, pair = comparison.n, comparison.pairs[0]
+    n, pair, labels = comparison.n, comparison.pairs[0], comparison.labels
     clusters = f" in {comparison.n_clusters:,} clusters" if comparison.n_clusters < n else ""
     yield f"{n:,} shared question{'s' * (n != 1)}{clusters}; scorer {to_one_line(comparison.scorer)}"
     if not comparison.is_many:
-        labels = {standing.run: to_one_line(standing.label) for standing in comparison.standings}
         up = sum(flip.a > flip.b for flip in pair.flipped)
         down = len(pair.flipped) - up
         chosen = "" if comparison.is_baseline else ", the first run; --baseline RUN chooses another"
@@ -130,7 +129,7 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
     for one in comparison.pairs:
         if one.ci95_with_failures:
             low, high = map(format_points, one.ci95_with_failures)
-            names = " minus ".join(to_one_line(comparison.get_label(run)) for run in (one.a, one.b))
+            names = " minus ".join(labels[run] for run in (one.a, one.b))
             yield f"with {one.n_failed:,} failed questions, counted wrong or right: {names} {low} to {high}"
     notes = [f"difference by {_METHODS.get(pair.method, pair.method)}"]
     if comparison.correction != "none" and (comparison.is_many or comparison.by):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,38 +106,32 @@ def write_run_page(
     """
     is_fast = policy.max_s is not None and about.n_rows > _FEW_ROWS
     title = f"{about.manifest.get('benchmark', '')} · {about.manifest.get('model', '')} · eyechart"
-    with open_page(path, title, is_fast=is_fast) as page:
-        samples = SampleBlocks(page, about, keeps_images=policy.is_full)
+    with open_samples_page(path, title, about, loader, policy, is_fast=is_fast) as samples:
         for result in results:
             samples.add(result)
         told = describe_run(gather_facts(), samples)
-        letters = samples.letters.compare("image")
-        return finish_page(page, samples, loader, policy, kind="run", letters=letters, **told)
+        samples.told = {"kind": "run", "letters": samples.letters.compare("image"), **told}
+    return samples.n_unreadable
 
 
-def finish_page(
-    page: PageWriter, samples: SampleBlocks, loader: ImageLoader, policy: ImagePolicy, **data: Any
-) -> int:
-    """Write the last samples, images and what else the page says; returns how many images cannot be read."""
-    index, images = samples.close(), _write_images(page, samples.images, loader, policy)
-    page.add_json("data", {**data, "index": index, "images": images})
-    return len(images["troubles"])
-
-
-def _write_images(
-    page: PageWriter, table: ImageTable, loader: ImageLoader, policy: ImagePolicy
-) -> dict[str, Any]:
-    """Write the images; returns how many there are, why some could not be read, and sizes for boxes."""
-    n_shown, troubles, sizes = 0, {}, {}
-    for image in make_page_images(table, loader, policy):
-        if image.trouble:
-            troubles[str(image.number)] = hide_folders(image.trouble)
-            continue
-        page.add_image(f"i{image.number}", image.mime, image.data)
-        n_shown += 1
-        if image.size is not None:
-            sizes[str(image.number)] = image.size
-    return {"n": len(table), "shown": n_shown, "troubles": troubles, "full": policy.is_full, "sizes": sizes}
+@contextmanager
+def open_samples_page(
+    path: str | Path,
+    title: str,
+    about: SampleFacts,
+    loader: ImageLoader,
+    policy: ImagePolicy,
+    *,
+    is_fast: bool = False,
+    **how: Any,
+) -> Iterator[SampleBlocks]:
+    """A page to fill with samples, `how` as for `SampleBlocks`; at the end of the block images are added."""
+    with open_page(path, title, is_fast=is_fast) as page:
+        samples = SampleBlocks(page, about, keeps_images=policy.is_full, **how)
+        yield samples
+        index = samples.close()
+        images = {**samples.write_images(loader, policy), "full": policy.is_full}
+        page.add_json("data", {**samples.told, "index": index, "images": images})
 
 
 # -- Samples
@@ -202,6 +197,8 @@ class SampleBlocks:
         keys = about.manifest.get("group_by") or () if groups is None else groups
         self._groups = {str(key): _Groups() for key in keys}
         self._digest = hashlib.sha256()
+        self.told: dict[str, Any] = {}  # what else the page says
+        self.n_unreadable = 0  # images
 
     def begin_run(self, about: SampleFacts, name: str = "") -> None:
         """The samples that follow are of this run; on a page of several it has a name."""
@@ -234,6 +231,20 @@ class SampleBlocks:
         self._write_block()
         groups = {key: groups.to_json() for key, groups in self._groups.items() if groups.is_telling}
         return {"n": self._n, "starts": self._starts, "groups": groups, "cut": self.n_cut}
+
+    def write_images(self, loader: ImageLoader, policy: ImagePolicy) -> dict[str, Any]:
+        """Write the images; how many there are, why some could not be read, and sizes for boxes."""
+        n_shown, troubles, sizes = 0, {}, {}
+        for image in make_page_images(self.images, loader, policy):
+            if image.trouble:
+                troubles[str(image.number)] = hide_folders(image.trouble)
+                continue
+            self._page.add_image(f"i{image.number}", image.mime, image.data)
+            n_shown += 1
+            if image.size is not None:
+                sizes[str(image.number)] = image.size
+        self.n_unreadable = len(troubles)
+        return {"n": len(self.images), "shown": n_shown, "troubles": troubles, "sizes": sizes}
 
     @property
     def data_hash(self) -> str:

@@ -11,25 +11,22 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.judge import draw_sample, work_on_all
 from eyechart.engine.sample import make_key
 from eyechart.errors import UsageError
 from eyechart.option import list_options
+from eyechart.report.compare import Comparison, FlipRate, Noise
 from eyechart.report.conditions import read_options
 from eyechart.report.counting import RIGHT, compute_credit
-from eyechart.report.noise import FlipRate, Noise
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer
 from eyechart.runs.results import Run
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Answered, StoredCalls, Task
 from eyechart.types import Result
-
-if TYPE_CHECKING:
-    from eyechart.report.compare import Comparison
 
 LOAD = "asked_at"  # in the journal's values: the concurrency that the replies were asked with
 RECHECKS = "rechecks"  # the concurrencies of rechecks

@@ -24,7 +24,7 @@ from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write, read_json
 from eyechart.models.process import keep_servers
 from eyechart.option import with_options
-from eyechart.report.watch_page import CurvePoint, WatchedCurve, write_watch_page
+from eyechart.report.pages import CurvePoint, WatchedCurve, write_watch_page
 from eyechart.runs.comparison import share_questions
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.models import choose_models

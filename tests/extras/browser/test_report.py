@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 import eyechart as ec
 from extras.browser.conftest import find_violations
 from eyechart.report.conditions import hide_folders
-from eyechart.report.watch_page import CurvePoint, WatchedCurve, write_watch_page
+from eyechart.report.pages import CurvePoint, WatchedCurve, write_watch_page
 from eyechart.runs.api import run
 from eyechart.runs.comparison import compare
 from eyechart.runs.pages import write_audit_html, write_comparison_html, write_runs_html
