@@ -22,7 +22,7 @@ import msgspec
 from rich.text import Text
 
 from eyechart import stats
-from eyechart.files import to_json_value
+from eyechart.files import list_values, to_json_value
 from eyechart.report.choices import LetterBias
 from eyechart.report.compare import format_p, format_points, format_signed
 from eyechart.report.counting import RIGHT, compute_credit
@@ -43,10 +43,7 @@ _WITHOUT = {  # in the verdict
     "caption": "with a caption in its place",
     "ocr": "with its text in its place",
 }
-_OTHER_IMAGES = {
-    "blank": "a blank one",
-    "shuffled": "another question's",
-}  # what shows whether it is this one
+_OTHER_IMAGES = {"blank": "a blank one", "shuffled": "another question's"}  # whether it is this one
 _NO_EFFECT = "No effect of the image shows"
 
 
@@ -110,13 +107,10 @@ class AuditNumbers:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; fractions from 0 to 1."""
         return {
-            "n": self.n,
-            "chance": self.chance,
-            "conditions": to_json_value(self.conditions),
+            **list_values(self, ("n", "chance", "conditions")),
             "blind_solvable": len(self.blind_solvable),
             "letter_bias": to_json_value(self.letters),
-            "leakage": to_json_value(self.leakage),
-            "verdict": self.verdict,
+            **list_values(self, ("leakage", "verdict")),
         }
 
 

@@ -64,7 +64,8 @@ def write_csv_rows(path: str | Path, columns: Sequence[str], rows: Iterable[Sequ
     with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(map(guard_formula, columns))
-        writer.writerows(map(_guarded_cell, cells) for cells in rows)
+        for cells in rows:
+            writer.writerow([guard_formula(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
 def write_jsonl(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
@@ -102,14 +103,19 @@ def write_parquet(results: Iterable[Result], path: str | Path, price: Price | No
     """One row per sample-trial, in columns of fixed types; the columns of the samples' meta are text."""
     pyarrow = require_parquet()
     rows = to_rows(results, price)
-    schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
+    numbers = dict.fromkeys(INTEGERS, pyarrow.int64()) | dict.fromkeys(FRACTIONS, pyarrow.float64())
+    schema = pyarrow.schema([(name, numbers.get(name, pyarrow.string())) for name in rows.columns])
     with atomic_write(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:
         for chunk in _chunks(rows.cells):
             columns = [
-                pyarrow.array([_typed(cell, name) for cell in column], type=schema.field(name).type)
+                pyarrow.array(column if name in numbers else map(_to_text, column), schema.field(name).type)
                 for name, column in zip(rows.columns, zip(*chunk, strict=True), strict=True)
             ]
             writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+
+def _to_text(cell: Cell) -> str | None:
+    return None if cell is None else str(cell).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _chunks(rows: Iterable[Sequence[Cell]]) -> Iterator[list[Sequence[Cell]]]:
@@ -123,22 +129,6 @@ def _chunks(rows: Iterable[Sequence[Cell]]) -> Iterator[list[Sequence[Cell]]]:
             chunk, n_chars = [], 0
     if chunk:
         yield chunk
-
-
-def _guarded_cell(cell: Cell) -> Cell:
-    return guard_formula(cell) if isinstance(cell, str) else cell
-
-
-def _parquet_type(name: str, pyarrow: Any) -> Any:
-    if name in INTEGERS:
-        return pyarrow.int64()
-    return pyarrow.float64() if name in FRACTIONS else pyarrow.string()
-
-
-def _typed(cell: Cell, name: str) -> Cell:
-    if cell is None or name in INTEGERS or name in FRACTIONS:
-        return cell
-    return str(cell).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def guard_formula(text: str) -> str:

@@ -196,7 +196,8 @@ def make_card(
             first[key] = read_votes(score, names)
         if key in checked:
             spoken.append((key, is_right(checked[key].value), is_right(score.value)))
-    again = {name: _compare_votes(first, repeated, name) for name in names}
+    pairs = {(a, b): _compare_votes(counted.votes, a, counted.votes, b) for a, b in combinations(names, 2)}
+    again = {name: _compare_votes(first, name, repeated, name) for name in names}
     stages = {purpose.rpartition(":")[2] for purpose in journal.count_calls(names)}
     versions = judge.get("prompt_versions") or {}
     return JudgeCard(
@@ -205,8 +206,10 @@ def make_card(
         n_by_rules=counted.n_by_rules,
         n_by_judge=counted.n_by_judge,
         n_undecided=counted.n_undecided,
-        alpha=counted.compute_alpha(),
-        pairs=counted.compare_pairs(),
+        alpha=compute_krippendorff_alpha(
+            [votes.get(name) for name in names] for votes in counted.votes.values()
+        ),
+        pairs={pair: found for pair, found in pairs.items() if found},
         repeat={name: found for name, found in again.items() if found},
         check=compare(spoken),
         beside=beside,
@@ -235,7 +238,7 @@ class _VerdictCounter:
     def __init__(self, names: Sequence[str], judged: set[Key]) -> None:
         self._names = names
         self._judged = judged
-        self._votes: list[tuple[Key, Votes]] = []  # of several judges
+        self.votes: dict[Key, Votes] = {}  # of several judges
         self.n_by_rules = self.n_by_judge = self.n_undecided = 0
         self.failed = dict.fromkeys(names, 0)
         self.unreadable = dict.fromkeys(names, 0)
@@ -255,20 +258,7 @@ class _VerdictCounter:
             if one["judge"] in self.failed:
                 self.failed[one["judge"]] += bool(one.get("failed"))
                 self.unreadable[one["judge"]] += one["outcome"] == "unscored" and not one.get("failed")
-        self._votes.append((key, read_votes(score, self._names)))
-
-    def compute_alpha(self) -> float | None:
-        return compute_krippendorff_alpha(
-            [votes.get(name) for name in self._names] for _, votes in self._votes
-        )
-
-    def compare_pairs(self) -> dict[tuple[str, str], Comparison]:
-        found = {}
-        for a, b in combinations(self._names, 2):
-            both = [(key, votes[a], votes[b]) for key, votes in self._votes if a in votes and b in votes]
-            if compared := compare(both):
-                found[a, b] = compared
-        return found
+        self.votes[key] = read_votes(score, self._names)
 
 
 def _list_figures(
@@ -322,14 +312,11 @@ def compare(verdicts: Sequence[tuple[Key, bool, bool]]) -> Comparison | None:
     )
 
 
-def _compare_votes(first: Mapping[Key, Votes], again: Mapping[Key, Votes], judge: str) -> Comparison | None:
-    return compare(
-        [
-            (key, votes[judge], again[key][judge])
-            for key, votes in first.items()
-            if judge in votes and judge in again[key]
-        ]
-    )
+def _compare_votes(
+    one: Mapping[Key, Votes], judge: str, other: Mapping[Key, Votes], other_judge: str
+) -> Comparison | None:
+    both = (key for key in one if judge in one[key] and other_judge in other.get(key, ()))
+    return compare([(key, one[key][judge], other[key][other_judge]) for key in both])
 
 
 # -- The check by a person
@@ -378,9 +365,10 @@ class PersonCheck(msgspec.Struct, frozen=True, kw_only=True):
             "both_wrong": found.both_wrong,
             "only_scored_right": found.only_judge,
             "only_person_right": found.only_person,
-            "sensitivity": _estimate(found.sensitivity, found.sensitivity_interval),
-            "specificity": _estimate(found.specificity, found.specificity_interval),
-            "agreement": _estimate(found.agreement, found.agreement_interval),
+            **{
+                name: _estimate(getattr(found, name), getattr(found, f"{name}_interval"))
+                for name in ("sensitivity", "specificity", "agreement")
+            },
             "kappa": _estimate(found.kappa, self.kappa_interval),
             "of": "plain" if self.is_plain else "score",
             "score": _estimate(self.raw.mean, (self.raw.low, self.raw.high)),

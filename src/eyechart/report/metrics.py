@@ -263,15 +263,11 @@ def _resample(aggregate: Aggregate, columns: _Columns) -> dict[str, dict[str, tu
             continue
         for group, metrics in table.items() if aggregate.has_group_intervals else [(ALL, table.get(ALL, {}))]:
             for name, value in metrics.items():
-                if value is not None and not _is_count(name):
+                if value is not None and name.partition(" ")[0] != "n":  # not a count
                     draws.setdefault(group, {}).setdefault(name, []).append(value)
     return {
         group: {name: _quantiles(values) for name, values in found.items()} for group, found in draws.items()
     }
-
-
-def _is_count(name: str) -> bool:
-    return name.partition(" ")[0] == "n"
 
 
 def _quantiles(values: list[float]) -> tuple[float, float]:

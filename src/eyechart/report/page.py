@@ -79,7 +79,7 @@ class PageWriter:
     def add_json(self, name: str, value: Any) -> None:
         """A block of JSON. `name` is an id of ours, not of the data."""
         text = msgspec.json.encode(value, enc_hook=str)
-        self._waiting.append((name, self._threads.submit(_compress, text, self._level)))
+        self._waiting.append((name, self._threads.submit(zlib.compress, text, self._level)))
         if len(self._waiting) > _IN_FLIGHT:
             self._write_next()
 
@@ -95,14 +95,10 @@ class PageWriter:
 
     def _write_next(self) -> None:
         name, block = self._waiting.popleft()
-        self._write(name, block.result())
+        self._write(name, pybase64.b64encode(block.result()))
 
     def _write(self, name: str, content: bytes) -> None:
         self._file.write(f'<script type="text/plain" id="{name}">'.encode() + content + b"</script>\n")
-
-
-def _compress(text: bytes, level: int) -> bytes:
-    return pybase64.b64encode(zlib.compress(text, level))
 
 
 def _write_head(title: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError
+from eyechart.files import list_values
 
 COLUMNS = ("model", "benchmark", "value", "source")
 _MAX_BYTES = 16 * 2**20
@@ -51,10 +52,7 @@ class Beside:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "benchmark": self.benchmark,
-            "model": self.model,
-            "value": self.value,
-            "ci95": self.ci95 and list(self.ci95),
+            **list_values(self, ("benchmark", "model", "value", "ci95")),
             "published": self.published.value,
             "published_model": self.published.model,
             "difference": self.difference,
@@ -106,23 +104,6 @@ def read_published(path: str | Path) -> list[PublishedNumber]:
     return [replace(one, value=one.value / 100) for one in numbers]
 
 
-def find_published(
-    numbers: Iterable[PublishedNumber], *, model: str, names: Sequence[str]
-) -> list[PublishedNumber]:
-    """The published numbers of a model on a benchmark, which may have several names.
-
-    The model is found by its whole name or by what stands after the last slash, without case; a number
-    without a model is laid beside every one.
-    """
-    wanted = {_fold(name) for name in names if name}
-    own = {_fold(model), _fold(model.rpartition("/")[2]), _fold(model.partition("/")[2])}
-    return [
-        one
-        for one in numbers
-        if _fold(one.benchmark) in wanted and (not one.model or _fold(one.model) in own)
-    ]
-
-
 def _fold(text: str) -> str:
     """A name for comparison.
 
@@ -137,9 +118,18 @@ def compare_published(
     own: Iterable[tuple[str, str, float | None, tuple[float, float] | None]],
     aliases: Mapping[str, Sequence[str]],
 ) -> list[Beside]:
-    """Every own number (benchmark, model, value, interval) with the published ones found for it."""
-    return [
-        Beside(benchmark=benchmark, model=model, value=value, ci95=ci95, published=found)
-        for benchmark, model, value, ci95 in own
-        for found in find_published(numbers, model=model, names=(benchmark, *aliases.get(benchmark, ())))
-    ]
+    """Every own number (benchmark, model, value, interval) with the published ones found for it.
+
+    The model is found by its whole name or by what stands after the first or last slash, without case; a
+    number without a model is laid beside every one.
+    """
+    found = []
+    for benchmark, model, value, ci95 in own:
+        names = {_fold(name) for name in (benchmark, *aliases.get(benchmark, ())) if name}
+        models = {"", *map(_fold, (model, model.rpartition("/")[2], model.partition("/")[2]))}
+        found += [
+            Beside(benchmark=benchmark, model=model, value=value, ci95=ci95, published=one)
+            for one in numbers
+            if _fold(one.benchmark) in names and _fold(one.model) in models
+        ]
+    return found

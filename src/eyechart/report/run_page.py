@@ -368,18 +368,16 @@ def _cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
 
-def _hide_path(value: Any) -> Any:
-    """A column's value; of one that is an absolute path the name of the file."""
-    return hide_folders(value) if isinstance(value, str) and is_path(value) else value
-
-
 def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The columns of the data set, long values shortened."""
+    """The columns of the data set, long values shortened, absolute paths without their folders."""
     if len(meta) <= _MAX_META and all(
         (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
         for value in meta.values()
     ):
-        return {key: _hide_path(value) for key, value in meta.items()}
+        return {
+            key: hide_folders(value) if isinstance(value, str) and is_path(value) else value
+            for key, value in meta.items()
+        }
     return {
         str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
         for key, value in list(meta.items())[:_MAX_META]

@@ -104,6 +104,9 @@ def make_summary(
     """
     counted.close()
     overall, by = counted.overall.group(), counted.groups()
+    seen = thinking if thinking in ("keep", "split") else "keep" if parity else "split"
+    n_unknown = counted.n_unknown_thoughts if seen == "keep" else 0
+    thoughts = Thoughts(seen=seen, n=counted.n_thoughts, n_unknown=n_unknown)
     mean = average_groups(by.get(macro, {}), overall, counted.measure_overlap(macro))
     return Summary(
         overall=overall,
@@ -115,18 +118,10 @@ def make_summary(
         speed=counted.speed.close(),
         trials=counted.trials(),
         parity=parity,
-        thinking=_describe_thoughts(counted, parity, thinking),
+        thinking=thoughts if thoughts.n or thoughts.n_unknown else None,
         contradictions=counted.n_contradictions,
         **facts,
     )
-
-
-def _describe_thoughts(counted: ResultCounter, parity: str, thinking: str) -> Thoughts | None:
-    seen = thinking if thinking in ("keep", "split") else "keep" if parity else "split"
-    n_unknown = counted.n_unknown_thoughts if seen == "keep" else 0
-    if not counted.n_thoughts and not n_unknown:
-        return None
-    return Thoughts(seen=seen, n=counted.n_thoughts, n_unknown=n_unknown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

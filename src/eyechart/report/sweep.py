@@ -9,12 +9,13 @@ the **frontier**. Of equal settings none is dominated, however different they co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 from eyechart import stats
 from eyechart.errors import join_names
+from eyechart.files import list_values, to_json_value
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import ALPHA, SharedQuestions, format_points, pair_values
 from eyechart.report.table import PlainTable, format_percent, format_range
@@ -55,8 +56,7 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
-        fields_of = asdict(self)
-        return {**fields_of, "label": self.label, "ci95": list(self.ci95) if self.ci95 else None}
+        return {**to_json_value(self), "label": self.label}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class Sweep:
     @property
     def frontier(self) -> dict[str, list[str]]:
         """By measure, the labels of the cells that no other cell dominates."""
-        compared = list_compared(self.cells) if self.n else []
+        compared = [cell for cell in self.cells if self.n and cell.score is not None]
         return {
             measure: [cell.label for cell in compared if measure not in cell.dominated_by]
             for measure in list_measures(compared)
@@ -96,22 +96,8 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """What ``--json`` prints; scripts rely on these names."""
-        return {
-            "benchmark": self.benchmark,
-            "n": self.n,
-            "cells": [cell.to_json() for cell in self.cells],
-            "frontier": self.frontier,
-            "verdict": self.verdict,
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "spread": {option: dict(values) for option, values in self.spread.items()},
-            "notes": list(self.notes),
-            "page": self.page,
-        }
-
-
-def list_compared(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells with a score."""
-    return [cell for cell in cells if cell.score is not None]
+        names = ("benchmark", "n", "cells", "frontier", "verdict", "pairs", "spread", "notes", "page")
+        return list_values(self, names)
 
 
 def list_measures(cells: Sequence[Cell]) -> list[str]:

@@ -71,7 +71,9 @@ def lay_out_run(summary: Summary, *, with_shrunk: bool = False) -> PlainTable:
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
-        if _is_told_by_name(key, summary):
+        # Groups by number add nothing to the same ones by name.
+        named = summary.by.get(f"{key.removesuffix('_id')}_name") if key.endswith("_id") else None
+        if named and sorted(group.n for group in named.values()) == sorted(one.n for one in groups.values()):
             continue
         rows.append(_Row(_make_name(key), None, "italic"))
         rows += [_Row(_make_name(value), group, indent=2) for value, group in groups.items()]
@@ -134,13 +136,6 @@ def list_metric_cells(metrics: Metrics) -> list[list[str]]:
             cells.append(f"{shown} ({'–'.join(map(format_percent, ends))})" if ends else shown)
         rows.append(cells)
     return rows
-
-
-def _is_told_by_name(key: str, summary: Summary) -> bool:
-    """Whether the table has the same groups by name, so that those by number add nothing."""
-    by_name = summary.by.get(f"{key.removesuffix('_id')}_name") if key.endswith("_id") else None
-    counts = [sorted(group.n for group in groups.values()) for groups in (summary.by[key], by_name or {})]
-    return counts[0] == counts[1]
 
 
 def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:

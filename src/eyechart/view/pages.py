@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -32,12 +32,13 @@ from eyechart.report.run_page import describe_result, list_thoughts
 from eyechart.report.table import format_percent, format_range, list_spent
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.listing import ListedRun, select_runs
-from eyechart.runs.sent import SentImage, count_images, load_sent_image
+from eyechart.runs.sent import SentImage, count_images, load_sent_images
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
 from eyechart.store.folder import AUDIT
 from eyechart.types import OUTCOMES, Result
 from eyechart.view.library import Library, NotFound
 
+T = TypeVar("T")
 HERE = Path(__file__).parent
 SYMBOLS = {
     "correct": "✓", "partial": "½", "wrong": "✗", "unparsed": "?", "refused": "⊘", "truncated": "…",
@@ -129,10 +130,7 @@ class Pages:
         """One run: its numbers, its conditions, its groups, and a page of its samples."""
         line, run = self.library.find(name), self.library.open(name)
         listed = self.library.list_samples(name)
-        found = self._find(name, choice)
-        n_pages = max(1, -(-len(found) // PAGE))
-        choice = replace(choice, page=min(choice.page, n_pages))
-        start = (choice.page - 1) * PAGE
+        entries, part = _take_page(self._find(name, choice), choice.page)
         summary = self.library.read_summary(name)
         return self._render(
             "run.html",
@@ -143,15 +141,13 @@ class Pages:
             notes=list(_list_notes(summary)),
             groups=_read_groups(summary),
             counts=listed.count(),
-            choice=choice,
-            rows=[self._make_row(name, entry.id, entry.trial) for entry in found[start : start + PAGE]],
-            n_found=len(found),
-            start=start,
-            n_pages=n_pages,
+            choice=replace(choice, page=part["page"]),
+            rows=[self._make_row(name, entry.id, entry.trial) for entry in entries],
+            **part,
             with_trial=run.trials > 1,
             others=self._list_others([name]),
             token=self.token,
-            audit=self._find_audit(name),
+            audit=beside if (beside := name + AUDIT) in self.library.list_audits() else None,
             downloads=[file for file in ("report.html",) if self.library.find_file(name, file)],
         )
 
@@ -169,7 +165,7 @@ class Pages:
             after=after,
             place=place,
             n_found=n,
-            card=_make_card(name, result, self._load_images(name, result)),
+            card=_make_card(name, result, load_sent_images(run.manifest, result)),
             calls=[call for call in calls if call.purpose.startswith("judge:")],
         )
 
@@ -183,11 +179,11 @@ class Pages:
         found = self.compare(a, b)
         kinds = _sort_questions(found)
         kind = kind if kind in kinds else "flips"
-        ids = kinds[kind]
-        n_pages = max(1, -(-len(ids) // PAGE))
-        page = max(1, min(page, n_pages))
-        start = (page - 1) * PAGE
-        rows = [self._make_pair(a, b, one) for one in ids[start : start + PAGE]]
+        ids, part = _take_page(kinds[kind], page)
+        rows = []
+        for one in ids:
+            both = [self._make_row(name, one) for name in (a, b)]
+            rows.append({**both[0], **{f"{key}s": [row[key] for row in both] for key in ("outcome", "read")}})
         verdict, *notes = map(hide_folders, (*found.verdict.split("\n"), *found.warnings))
         return self._render(
             "compare.html",
@@ -201,10 +197,7 @@ class Pages:
             kinds={name: len(several) for name, several in kinds.items()},
             kind=kind,
             rows=rows,
-            n_found=len(ids),
-            start=start,
-            page=page,
-            n_pages=n_pages,
+            **part,
         )
 
     def render_pair(self, names: Sequence[str], sample: str, kind: str) -> str:
@@ -213,8 +206,9 @@ class Pages:
         ids = _sort_questions(self.compare(*names[:2])).get(kind) or []
         place = ids.index(sample) if sample in ids else -1
         results = [self.library.read_sample(name, sample) for name in names]
+        images = load_sent_images(self.library.open(names[0]).manifest, results[0])
         cards = [
-            _make_card(name, result, self._load_images(name, result) if name == names[0] else [])
+            _make_card(name, result, images if name == names[0] else [])
             for name, result in zip(names, results, strict=True)
         ]
         return self._render(
@@ -273,11 +267,18 @@ class Pages:
         return self.library.compute(("compare", a, b), (a, b), lambda: compare_runs(runs))
 
     def _find(self, name: str, choice: Choice) -> list[SampleEntry]:
-        listed = self.library.list_samples(name)
+        listed, words = self.library.list_samples(name), choice.text.casefold().split()
+
+        def fits(meta: Mapping[str, Any]) -> bool:
+            return name_group(meta.get(choice.key)) == choice.value
+
+        def matches(found: str) -> bool:
+            return all(word in found.casefold() for word in words)
+
         wanted = SampleFilter(
             outcomes=choice.outcomes,
-            fits=_fits(choice.key, choice.value) if choice.key else None,
-            matches=_contains(choice.text) if choice.text.strip() else None,
+            fits=fits if choice.key else None,
+            matches=matches if words else None,
         )
         key = ("find", name, ",".join(choice.outcomes), choice.text, choice.key, choice.value)
         return self.library.compute(key, (name,), lambda: listed.find(wanted))
@@ -291,10 +292,6 @@ class Pages:
             if one.benchmark == benchmark and one.name not in names and one.state != "unreadable"
         ]
 
-    def _find_audit(self, name: str) -> str | None:
-        beside = name + AUDIT
-        return beside if beside in self.library.list_audits() else None
-
     def _make_row(self, name: str, sample: str, trial: int = 0) -> dict[str, Any]:
         result = self.library.read_sample(name, sample, trial)
         return {
@@ -307,15 +304,6 @@ class Pages:
             "golds": result.sample.golds,
             "n_images": count_images(result),
         }
-
-    def _make_pair(self, a: str, b: str, sample: str) -> dict[str, Any]:
-        rows = [self._make_row(name, sample) for name in (a, b)]
-        both = {f"{name}s": [row[name] for row in rows] for name in ("outcome", "read")}
-        return {**rows[0], **both}
-
-    def _load_images(self, name: str, result: Result) -> list[tuple[int, SentImage]]:
-        manifest = self.library.open(name).manifest
-        return [(number, load_sent_image(manifest, result, number)) for number in range(count_images(result))]
 
     def load_templates(self) -> None:
         """Compile the templates now rather than for the first page."""
@@ -401,13 +389,13 @@ def _format_date(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}" if seconds else ""
 
 
-def _fits(key: str, value: str) -> Any:
-    return lambda meta: name_group(meta.get(key)) == value
-
-
-def _contains(text: str) -> Any:
-    wanted = text.casefold().split()
-    return lambda found: all(word in found.casefold() for word in wanted)
+def _take_page(found: Sequence[T], page: int) -> tuple[Sequence[T], dict[str, int]]:
+    """What is on a page, the last one at most; and which page it is, for its template."""
+    n_pages = max(1, -(-len(found) // PAGE))
+    page = max(1, min(page, n_pages))
+    start = (page - 1) * PAGE
+    part = {"page": page, "n_pages": n_pages, "start": start, "n_found": len(found)}
+    return found[start : start + PAGE], part
 
 
 # -- What pages show
@@ -510,7 +498,7 @@ def _read_groups(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, Mappin
     return {key: rows for key, rows in found.items() if len(rows) > 1}
 
 
-def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]]) -> dict[str, Any]:
+def _make_card(name: str, result: Result, images: Sequence[SentImage]) -> dict[str, Any]:
     detail, reply = describe_result(result, _MOST_SHOWN), result.reply
     tokens = "{:,} in, {:,} out".format(*detail.tokens) if detail.tokens else ""
     facts = [
@@ -529,7 +517,7 @@ def _make_card(name: str, result: Result, images: Sequence[tuple[int, SentImage]
         "run": name,
         "value": result.score.value if result.score else None,
         "facts": [(key, value) for key, value in facts if value],
-        "images": [_make_figure(number, found) for number, found in images],
+        "images": [_make_figure(number, found) for number, found in enumerate(images)],
         "asked": list(list_turns(result.asked)),
         "is_dialogue": read_look(result) is not None,
     }
@@ -554,7 +542,6 @@ def _make_figure(number: int, found: SentImage) -> dict[str, Any]:
         "facts": " · ".join(told),
         "remark": found.remark,
         "origin": hide_folders(str(record.get("origin", ""))),
-        "sha256": image.sha256 if image else "",
         "boxes": found.boxes,
         "width": width,
         "height": height,
@@ -580,10 +567,7 @@ def _find_neighbours(
 
 def _sort_questions(found: Comparison) -> dict[str, list[str]]:
     """The shared questions by how the two runs did on them."""
-    a, b = (
-        found.pairs[0].b,
-        found.pairs[0].a,
-    )  # the first run is the reference, the second is compared with it
+    a, b = found.pairs[0].b, found.pairs[0].a  # the first run is the reference
     kinds: dict[str, list[str]] = {"flips": [], "a": [], "b": [], "wrong": [], "right": []}
     values = zip(found.questions.ids, found.questions.values[a], found.questions.values[b], strict=True)
     for one, mine, theirs in values:

@@ -29,6 +29,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import (
     FileResponse,
     HTMLResponse,
@@ -184,11 +185,7 @@ def make_app(root: str | Path, *, allowed: Collection[str] = (), writes: bool = 
         Route("/events", answers.events),
         Route("/static/{file}", answers.static),
     ]
-    handlers: dict[Any, Any] = {
-        404: answers.not_found,
-        EyechartError: answers.refused,
-        Exception: answers.failed,
-    }
+    handlers: dict[Any, Any] = dict.fromkeys((404, EyechartError, Exception), answers.trouble)
     return Guard(Starlette(routes=routes, exception_handlers=handlers), allowed, writes=writes)
 
 
@@ -334,14 +331,12 @@ class _Answers:
     def _error(self, status: int, message: str, hint: str = "") -> Response:
         return _show(self.pages.render_error(status, message, hint), status)
 
-    def not_found(self, request: Any, err: Exception) -> Response:
-        return self._error(404, "there is no such page")
-
-    def refused(self, request: Any, err: EyechartError) -> Response:
-        status = 404 if isinstance(err, NotFound) else 400 if isinstance(err, UsageError) else 500
-        return self._error(status, err.message, err.hint)
-
-    def failed(self, request: Any, err: Exception) -> Response:
+    def trouble(self, request: Any, err: Exception) -> Response:
+        if isinstance(err, EyechartError):
+            status = 404 if isinstance(err, NotFound) else 400 if isinstance(err, UsageError) else 500
+            return self._error(status, err.message, err.hint)
+        if isinstance(err, HTTPException):
+            return self._error(err.status_code, "there is no such page")
         return self._error(500, f"internal error: {type(err).__name__}: {err}")
 
 
