@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Watch until the end or an interrupt; print the curves."""
-    from eyechart.report.table import PlainTable
     from eyechart.report.pages import list_points
+    from eyechart.report.table import PlainTable
 
     load_dotenv()
     with reserve_stdout(is_json=args.json):
