@@ -99,8 +99,11 @@ class ResponseCache:
         try:
             name = bytes.fromhex(key)
             with self._lock:
-                sql = "SELECT used, crc, body FROM replies WHERE key = ?"
-                row = self._reader.execute(sql, (name,)).fetchone() if self._reader else None
+                if self._reader is None:
+                    return None
+                if not self._reader.in_transaction:  # which the writer ends: locking costs more than reading
+                    self._reader.execute("BEGIN")
+                row = self._reader.execute(_FIND, (name,)).fetchone()
                 if row is None:
                     return None
                 used, crc, body = row
@@ -155,6 +158,8 @@ class ResponseCache:
                     with self._lock:
                         rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
                         used, self._used = [(_today(), key) for key in self._used], set()
+                        if self._reader is not None and self._reader.in_transaction:
+                            self._reader.rollback()  # later lookups see what was written since
                     if rows or used:
                         db.execute("BEGIN IMMEDIATE")
                         with db:  # commits, or rolls back
@@ -208,6 +213,7 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 COMMIT;
 """
+_FIND = "SELECT used, crc, body FROM replies WHERE key = ?"
 _INSERT = """INSERT OR REPLACE INTO replies (key, model, bytes, crc, made, used, body)
              VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _WAL_BYTES = 16 * 2**20  # what the write-ahead log may keep of the disk after a checkpoint
