@@ -117,8 +117,8 @@ def store_errors(path: Path) -> Iterator[None]:
 # requests in flight. Less would cost CPU: every commit takes as much as several answers.
 _GATHER_S = 0.004
 # SQLite releases the GIL in every call, and getting it back costs more than writing a row: so equal
-# statements are combined into few calls. Few sizes, because each is a separate prepared statement.
-_ROWS_AT_ONCE = (64, 16, 4, 1)
+# statements are combined into few calls, each with at most so many rows.
+_ROWS_AT_ONCE = 64
 # Twenty times the backlog of an endpoint at full speed; a model in this process can be faster.
 _BACKLOG_BYTES = 16 * 2**20
 _PUT_BYTES = 1024  # of a put besides its texts: the statements, their rows, keys
@@ -275,11 +275,9 @@ def _in_bulk(statements: Iterable[WriteStatement]) -> Iterator[tuple[str, tuple[
 
 
 def _many_rows(sql: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    start = 0
-    while start < len(rows):
-        n = next(size for size in _ROWS_AT_ONCE if size <= len(rows) - start)
-        yield _repeat(sql, len(rows[0]), n), tuple(itertools.chain(*rows[start : start + n]))
-        start += n
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[start : start + _ROWS_AT_ONCE]
+        yield _repeat(sql, len(rows[0]), len(some)), tuple(itertools.chain(*some))
 
 
 @lru_cache(maxsize=64)
