@@ -18,7 +18,7 @@ from eyechart.models.chat import (
     read_arguments,
 )
 from eyechart.models.specs import SAMPLING, refuses_sampling
-from eyechart.models.streams import Event, Fields, StreamedAnswer
+from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
 from eyechart.types import Capabilities, Image, Message, Part, Reply, ToolCall
 
@@ -38,44 +38,36 @@ _FINISHED = {  # others, such as tool_use and pause_turn, by their own name
 class _Events(StreamedAnswer):
     """The events of a message: its beginning, its blocks part by part, and how it ended."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._whole, self._usage = Fields(), Fields()
-        self._blocks: dict[int, Fields] = {}
+    continued = ("text", "thinking", "signature", "partial_json")
 
     def add(self, event: Event) -> None:
         match event.get("type"):
             case "message_start":
-                self._whole.add(event["message"])
-                self._usage.add(event["message"].get("usage") or {})
+                self.whole.add(event["message"])
             case "content_block_start":
-                block = self._blocks[event["index"]] = Fields("text", "thinking", "signature", "partial_json")
-                self._add_block(block, event["content_block"])
+                self._add_block(event["index"], event["content_block"])
             case "content_block_delta":
                 delta = {name: value for name, value in event["delta"].items() if name != "type"}
-                self._add_block(self._blocks[event["index"]], delta)
+                self._add_block(event["index"], delta)
             case "message_delta":
-                self._whole.add(event["delta"])
-                self._usage.add(event.get("usage") or {})
+                self.whole.add({**event["delta"], "usage": event.get("usage")})
             case "message_stop":
                 self.is_complete = True
             case "error":
-                self._whole.add({"error": event["error"]})
+                self.whole.add({"error": event["error"]})
 
-    def _add_block(self, block: Fields, part: Event) -> None:
-        block.add(part)
+    def _add_block(self, index: int, part: Event) -> None:
+        self.whole.add({"content": [{"index": index, **part}]})
         if isinstance(words := part.get("text"), str):
             self.texts.append(words)
         self.note(*map(part.get, ("text", "thinking", "partial_json")))
 
     def join(self) -> Event:
-        blocks = []
-        for _, block in sorted(self._blocks.items()):
-            blocks.append(joined := block.join())
-            if written := joined.pop("partial_json", ""):
-                joined["input"] = msgspec.json.decode(written)
-        usage = self._usage.join()
-        return {**self._whole.join(), "content": blocks, **({"usage": usage} if usage else {})}
+        whole = {"content": [], **super().join()}
+        for block in whole["content"]:
+            if written := block.pop("partial_json", ""):
+                block["input"] = msgspec.json.decode(written)
+        return whole
 
 
 @model("anthropic")

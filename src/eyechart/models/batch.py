@@ -14,7 +14,7 @@ import ssl
 import tempfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +38,8 @@ _PIECE = 1024 * 1024
 _MAX_LINE = 64 * 2**20  # as of an answer of its own
 _PER_RESULT = 4 * 2**20  # of a file of results, on average
 _MAX_PAGES = 100  # of the list of batches, a hundred each
+_CLOCKS_S = 300.0  # by how much two clocks may differ
+_WAIT_S = 5.0
 _ID = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -68,6 +70,12 @@ class BatchApi(ABC):
     opening: ClassVar[bytes] = b""
     separator: ClassVar[bytes] = b"\n"
     closing: ClassVar[bytes] = b"\n"
+    path: ClassVar[str]  # of the batches
+    cursor: ClassVar[str]  # of their list: what its next page begins after
+    has_names: ClassVar[bool]  # so that looking for one costs nothing
+    batch: ClassVar[type[Any]]  # what the API says of one
+    page: ClassVar[type[Any]]  # of the list
+    line: ClassVar[type[Any]]  # of a file of results
 
     def __init__(self, endpoint: ChatEndpoint, folder: Path) -> None:
         self.endpoint = endpoint
@@ -89,20 +97,20 @@ class BatchApi(ABC):
         """Submit the requests of a file; returns the id of the batch."""
 
     @abstractmethod
-    async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
-        """The id of the batch of `n` requests that was submitted under this name; None if none was.
-
-        It was not submitted before `since`; `known` are the ids of others. Raises a `ModelError` if the
-        answers do not tell.
-        """
+    async def is_named(self, batch: Any, name: str, n: int) -> bool:
+        """Whether a batch is the one of `n` requests that was submitted under this name."""
 
     @abstractmethod
     async def look(self, number: str) -> BatchState:
         """How far a batch is."""
 
     @abstractmethod
-    def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
-        """The results of a batch of `n` requests that has ended, in any order. Some may be missing."""
+    async def list_files(self, number: str) -> list[str]:
+        """The paths of the results of a batch that has ended."""
+
+    @abstractmethod
+    def read_line(self, said: Any) -> Response:
+        """A result as the response to a single request would have been; raises if there is none."""
 
     # -- for all
 
@@ -110,6 +118,44 @@ class BatchApi(ABC):
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
+        """The id of the batch of `n` requests that was submitted under this name; None if none was.
+
+        It was not submitted before `since`; `known` are the ids of others. Raises a `ModelError` if the
+        answers do not tell.
+        """
+        after = ""
+        for _ in range(_MAX_PAGES):
+            asked = urlencode({"limit": 100, **({self.cursor: after} if after else {})})
+            page = await self.call("GET", f"{self.path}?{asked}", self.page)
+            is_recent = False
+            for batch in page.data:
+                is_recent = _read_time(batch.created_at) >= since - _CLOCKS_S
+                may_be = (is_recent or self.has_names) and batch.id not in known
+                if may_be and await self.is_named(batch, name, n):
+                    return str(batch.id)
+                after = batch.id
+            if not page.has_more or not is_recent:
+                return None
+        raise ModelError(f"the batch {name} is not among the latest {100 * _MAX_PAGES:,} of the account")
+
+    async def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
+        """The results of a batch of `n` requests that has ended, in any order. Some may be missing."""
+        for path in await self.list_files(number):
+            async for line in self._read_lines(path, n):
+                try:
+                    said = msgspec.json.decode(line, type=self.line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    continue
+                try:
+                    yield BatchResult(said.custom_id, self.endpoint.read_response(self.read_line(said)))
+                except ModelError as err:
+                    yield BatchResult(said.custom_id, error=err)
+
+    async def get(self, number: str) -> Any:
+        """What the API says of a batch. At our own base URL: the key must not go where an answer says."""
+        return await self.call("GET", f"{self.path}/{check_id(number)}", self.batch)
 
     async def call(self, method: str, path: str, kind: type[Any], **body: Any) -> Any:
         """Send a request about batches and decode the answer; raises a `ModelError`."""
@@ -124,21 +170,7 @@ class BatchApi(ABC):
                 is_retryable=True,
             ) from err
 
-    async def list_pages(
-        self, path: str, cursor: str, kind: type[Page[Any]], name: str
-    ) -> AsyncIterator[list[Any]]:
-        """The batches of the account, the latest first; raises if there are very many, none of them named."""
-        after = ""
-        for _ in range(_MAX_PAGES):
-            asked = urlencode({"limit": 100, **({cursor: after} if after else {})})
-            page = await self.call("GET", f"{path}?{asked}", kind)
-            yield page.data
-            if not page.has_more or not page.data:
-                return
-            after = page.data[-1].id
-        raise ModelError(f"the batch {name} is not among the latest {100 * _MAX_PAGES:,} of the account")
-
-    async def read_lines(self, path: str, n: int) -> AsyncIterator[bytes]:
+    async def _read_lines(self, path: str, n: int) -> AsyncIterator[bytes]:
         """The lines of a file of `n` results, downloaded first: reading takes longer than a server waits.
 
         It is kept beside the journal, where there is room for the run.
@@ -175,9 +207,12 @@ class BatchApi(ABC):
                 json=body.get("json"),
             ) as response:
                 if response.status != 200:
-                    content = await self._read_explanation(response)
+                    said = b""  # as far as it can be read: the status alone says enough
+                    with contextlib.suppress(ModelError, aiohttp.ClientError, TimeoutError, OSError):
+                        async for piece in self._read_body(response, _PIECE):
+                            said += piece
                     answered = {name.lower(): value for name, value in response.headers.items()}
-                    raise endpoint.build_error(Response(response.status, answered, content))
+                    raise endpoint.build_error(Response(response.status, answered, said))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as err:
             why = strip_password(" ".join(str(err).split())) or type(err).__name__
@@ -209,14 +244,6 @@ class BatchApi(ABC):
             if not unpacker.eof:
                 raise ModelError(f"{where} cannot be decompressed: it is truncated", is_retryable=True)
 
-    async def _read_explanation(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body of an error, as far as it can be read: the status alone says enough."""
-        content = b""
-        with contextlib.suppress(ModelError, aiohttp.ClientError, TimeoutError, OSError):
-            async for piece in self._read_body(response, _PIECE):
-                content += piece
-        return content
-
     def _connect(self) -> aiohttp.ClientSession:
         if self._session is None:
             is_safe = self.endpoint.base_url.startswith("https:")
@@ -231,7 +258,7 @@ class BatchApi(ABC):
 
 
 class Page(msgspec.Struct, Generic[T]):
-    """A part of a list."""
+    """A part of a list, the latest first."""
 
     data: list[T]
     has_more: bool = False
@@ -244,15 +271,22 @@ def check_id(said: str) -> str:
     return quote(said, safe="")
 
 
+def _read_time(said: float | str | None) -> float:
+    """When a batch was made; if that is not said, it may be now."""
+    try:
+        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else float(said or "inf")
+    except ValueError:
+        return float("inf")
+
+
 # -- OpenAI: a file of requests, a batch of that file, a file of results and one of errors
 
 
-class _File(msgspec.Struct):
+class _Made(msgspec.Struct):
     id: str
 
 
 class _Counts(msgspec.Struct):
-    total: int = 0
     completed: int = 0
     failed: int = 0
 
@@ -283,7 +317,7 @@ class _Response(msgspec.Struct):
     body: msgspec.Raw
 
 
-class _Line(msgspec.Struct):
+class _OpenAILine(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
     error: _BatchError | None = None
@@ -302,6 +336,12 @@ class OpenAIBatches(BatchApi):
 
     max_requests = 50_000
     max_bytes = 200 * 10**6
+    path = "/batches"
+    cursor = "after"
+    has_names = True
+    batch = _OpenAIBatch
+    page = Page[_OpenAIBatch]
+    line = _OpenAILine
 
     def wrap(self, custom_id: str, body: Sequence[bytes]) -> list[bytes]:
         head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1{self.endpoint.path}","body":'
@@ -312,7 +352,7 @@ class OpenAIBatches(BatchApi):
             form = aiohttp.FormData()
             form.add_field("purpose", "batch")
             form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
-            return str((await self.call("POST", "/files", _File, form=form)).id)
+            return str((await self.call("POST", "/files", _Made, form=form)).id)
 
     async def submit(self, path: Path, uploaded: str, name: str) -> str:
         batch = {
@@ -321,20 +361,13 @@ class OpenAIBatches(BatchApi):
             "completion_window": "24h",
             "metadata": {"eyechart": name},
         }
-        made = await self.call("POST", "/batches", _OpenAIBatch, json=batch)
-        return str(made.id)
+        return str((await self.call("POST", "/batches", _Made, json=batch)).id)
 
-    async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
-        async for page in self.list_pages("/batches", "after", Page[_OpenAIBatch], name):
-            for one in page:
-                if (one.metadata or {}).get("eyechart") == name:
-                    return str(one.id)
-            if page and (page[-1].created_at or since) < since - _CLOCKS_S:
-                break
-        return None
+    async def is_named(self, batch: _OpenAIBatch, name: str, n: int) -> bool:
+        return (batch.metadata or {}).get("eyechart") == name
 
     async def look(self, number: str) -> BatchState:
-        batch = await self._get(number)
+        batch: _OpenAIBatch = await self.get(number)
         counts = batch.request_counts or _Counts()
         trouble = _ENDED.get(batch.status, "")
         errors = batch.errors.data if batch.errors else []
@@ -343,34 +376,20 @@ class OpenAIBatches(BatchApi):
             trouble = f"{trouble or 'the batch'}: {'; '.join(said[:3])}"
         return BatchState(batch.status in _ENDED, counts.completed + counts.failed, trouble)
 
-    async def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
-        batch = await self._get(number)
+    async def list_files(self, number: str) -> list[str]:
+        batch: _OpenAIBatch = await self.get(number)
         n_completed = batch.request_counts.completed if batch.request_counts else 0
         if batch.status == "completed" and n_completed and not batch.output_file_id:
             raise ModelError(f"the batch {number} does not name its file of results", is_retryable=True)
-        for file in (batch.output_file_id, batch.error_file_id):
-            if file:
-                async for line in self.read_lines(f"/files/{check_id(file)}/content", n):
-                    if (result := self._read(line)) is not None:
-                        yield result
+        files = filter(None, (batch.output_file_id, batch.error_file_id))
+        return [f"/files/{check_id(file)}/content" for file in files]
 
-    async def _get(self, number: str) -> _OpenAIBatch:
-        found: _OpenAIBatch = await self.call("GET", f"/batches/{check_id(number)}", _OpenAIBatch)
-        return found
-
-    def _read(self, line: bytes) -> BatchResult | None:
-        try:
-            said = msgspec.json.decode(line, type=_Line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
+    def read_line(self, said: _OpenAILine) -> Response:
         if said.response is None:
             error = said.error or _BatchError()
             why = error.message or error.code or "no reason given"
-            is_late = error.code == "batch_expired"
-            return BatchResult(said.custom_id, error=ModelError(f"in the batch: {why}", is_retryable=is_late))
-        return read_result(
-            self.endpoint, said.custom_id, said.response.status_code, bytes(said.response.body)
-        )
+            raise ModelError(f"in the batch: {why}", is_retryable=error.code == "batch_expired")
+        return Response(said.response.status_code, {}, bytes(said.response.body))
 
 
 # -- Anthropic: requests in the body, results as lines
@@ -383,14 +402,6 @@ class _AnthropicCounts(msgspec.Struct):
     canceled: int = 0
     expired: int = 0
 
-    @property
-    def total(self) -> int:
-        return sum(msgspec.structs.astuple(self))
-
-    @property
-    def n_done(self) -> int:
-        return self.total - self.processing
-
 
 class _AnthropicBatch(msgspec.Struct):
     id: str
@@ -402,7 +413,7 @@ class _AnthropicBatch(msgspec.Struct):
 class _Result(msgspec.Struct):
     type: str
     message: msgspec.Raw = msgspec.Raw(b"null")
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
 
 
 class _AnthropicLine(msgspec.Struct):
@@ -410,19 +421,15 @@ class _AnthropicLine(msgspec.Struct):
     result: _Result
 
 
-class _AnthropicError(msgspec.Struct):
-    type: str = ""
-
-
-class _AnthropicFailure(msgspec.Struct):
-    error: _AnthropicError
-
-
 _STATUS = {
-    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
-    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
-    "timeout_error": 504, "overloaded_error": 529,
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402,
+    "permission_error": 403, "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429,
+    "api_error": 500, "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
+_WHY = {
+    "expired": "the batch expired before it was processed",
+    "canceled": "the batch was cancelled",
+}
 
 
 class AnthropicBatches(BatchApi):
@@ -433,91 +440,49 @@ class AnthropicBatches(BatchApi):
     opening = b'{"requests":['
     separator = b","
     closing = b"]}"
+    path = "/messages/batches"
+    cursor = "after_id"
+    has_names = False
+    batch = _AnthropicBatch
+    page = Page[_AnthropicBatch]
+    line = _AnthropicLine
 
     def wrap(self, custom_id: str, body: Sequence[bytes]) -> list[bytes]:
         return [f'{{"custom_id":"{custom_id}","params":'.encode(), *body, b"}"]
 
     async def submit(self, path: Path, uploaded: str, name: str) -> str:
         with path.open("rb") as file:
-            made = await self.call("POST", "/messages/batches", _AnthropicBatch, data=file)
-        return str(made.id)
+            return str((await self.call("POST", self.path, _Made, data=file)).id)
 
-    async def find(self, name: str, n: int, since: float, known: set[str]) -> str | None:
+    async def is_named(self, batch: _AnthropicBatch, name: str, n: int) -> bool:
         """Its batches have no names: the ids of the requests tell, and those come with the results.
 
         So one of the same time and size has to be waited for.
         """
-        async for page in self.list_pages("/messages/batches", "after_id", Page[_AnthropicBatch], name):
-            for one in page:
-                if _read_time(one.created_at) < since - _CLOCKS_S:
-                    return None
-                has_size = one.request_counts is None or one.request_counts.total == n
-                if one.id not in known and has_size and await self._is_named(one, name, n):
-                    return str(one.id)
-        return None
-
-    async def _is_named(self, batch: _AnthropicBatch, name: str, n: int) -> bool:
+        if batch.request_counts is not None and sum(msgspec.structs.astuple(batch.request_counts)) != n:
+            return False
         while batch.processing_status != "ended":
             await asyncio.sleep(_WAIT_S)
-            batch = await self._get(batch.id)
+            batch = await self.get(batch.id)
         async for result in self.results(batch.id, n):
             return result.custom_id.startswith(f"{name}-")
         raise ModelError(f"the results of the batch {batch.id} cannot be read", is_retryable=True)
 
     async def look(self, number: str) -> BatchState:
-        batch = await self._get(number)
-        counts = batch.request_counts or _AnthropicCounts()
-        return BatchState(batch.processing_status == "ended", counts.n_done)
+        batch: _AnthropicBatch = await self.get(number)
+        _, *done = msgspec.structs.astuple(batch.request_counts or _AnthropicCounts())
+        return BatchState(batch.processing_status == "ended", sum(done))
 
-    async def results(self, number: str, n: int) -> AsyncIterator[BatchResult]:
-        # At our own base URL: the key must not go where an answer says.
-        async for line in self.read_lines(f"/messages/batches/{check_id(number)}/results", n):
-            if (result := self._read(line)) is not None:
-                yield result
+    async def list_files(self, number: str) -> list[str]:
+        return [f"{self.path}/{check_id(number)}/results"]
 
-    async def _get(self, number: str) -> _AnthropicBatch:
-        path = f"/messages/batches/{check_id(number)}"
-        found: _AnthropicBatch = await self.call("GET", path, _AnthropicBatch)
-        return found
-
-    def _read(self, line: bytes) -> BatchResult | None:
-        try:
-            said = msgspec.json.decode(line, type=_AnthropicLine)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
+    def read_line(self, said: _AnthropicLine) -> Response:
         result = said.result
         if result.type == "succeeded":
-            return read_result(self.endpoint, said.custom_id, 200, bytes(result.message))
+            return Response(200, {}, bytes(result.message))
         if result.type == "errored":
-            try:
-                kind = msgspec.json.decode(result.error, type=_AnthropicFailure).error.type
-            except msgspec.DecodeError:
-                kind = ""
-            return read_result(self.endpoint, said.custom_id, _STATUS.get(kind, 400), bytes(result.error))
-        why = {
-            "expired": "the batch expired before it was processed",
-            "canceled": "the batch was cancelled",
-        }.get(result.type, f"the batch says {result.type!r}")
-        return BatchResult(said.custom_id, error=ModelError(why, is_retryable=True))
-
-
-_CLOCKS_S = 300.0  # by how much two clocks may differ
-_WAIT_S = 5.0
-
-
-def _read_time(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return float("inf")
-
-
-def read_result(endpoint: ChatEndpoint, custom_id: str, status: int, content: bytes) -> BatchResult:
-    """A result as the same response to a single request would have been read."""
-    try:
-        return BatchResult(custom_id, endpoint.read_response(Response(status, _NO_HEADERS, content)))
-    except ModelError as err:
-        return BatchResult(custom_id, error=err)
-
-
-_NO_HEADERS: Mapping[str, str] = {}
+            status = 400
+            with contextlib.suppress(LookupError, TypeError):  # another one, or in another shape
+                status = _STATUS[result.error["error"]["type"]]
+            return Response(status, {}, msgspec.json.encode(result.error))
+        raise ModelError(_WHY.get(result.type, f"the batch says {result.type!r}"), is_retryable=True)

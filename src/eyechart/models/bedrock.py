@@ -12,7 +12,7 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, UsageFields, join_system
-from eyechart.models.streams import AmazonEvents, Event, Fields, StreamedAnswer
+from eyechart.models.streams import AmazonEvents, Event, StreamedAnswer
 from eyechart.registry import model
 from eyechart.types import Capabilities, Image, Message, Part, Reply
 
@@ -40,46 +40,31 @@ class _Events(StreamedAnswer):
 
     framing = AmazonEvents
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._whole = Fields()
-        self._blocks: dict[int, dict[str, Fields]] = {}
+    continued = ("text", "signature", "input")
 
     def add(self, event: Event) -> None:
         [(name, said)] = event.items()
         if name in ("contentBlockStart", "contentBlockDelta"):
-            block = self._blocks.setdefault(said["contentBlockIndex"], {})
-            for kind, part in (said.get("delta") or said.get("start") or {}).items():
-                fields = block.setdefault(kind, Fields("text", "signature", "input"))
-                fields.add({"text": part} if kind == "text" else part)
-                self.note(part if kind == "text" else part.get("text"))
-                if kind == "text":
-                    self.texts.append(part)
+            part = said.get("delta") or said.get("start") or {}
+            self.whole.add({"content": [{"index": said["contentBlockIndex"], **part}]})
+            if "text" in part:
+                self.texts.append(part["text"])
+            self.note(part.get("text"), *(one.get("text") for one in part.values() if isinstance(one, dict)))
         elif name == "messageStop":
-            self._whole.add({"stopReason": said.get("stopReason")})
+            self.whole.add({"stopReason": said.get("stopReason")})
             self.is_complete = True
         elif name == "metadata":
-            self._whole.add({"usage": said.get("usage")})
+            self.whole.add({"usage": said.get("usage")})
         elif name == "error" or name.endswith("Exception"):
-            self._whole.add({"error": said})
+            self.whole.add({"error": said})
 
     def join(self) -> Event:
-        content = [self._join_block(block) for _, block in sorted(self._blocks.items())]
-        return {"output": {"message": {"role": "assistant", "content": content}}, **self._whole.join()}
-
-    @staticmethod
-    def _join_block(block: Mapping[str, Fields]) -> Event:
-        joined: dict[str, Any] = {}
-        for kind, fields in block.items():
-            said = fields.join()
-            if kind == "text":
-                joined[kind] = said.get("text", "")
-            elif kind == "reasoningContent":
-                is_shown = "text" in said or "signature" in said
-                joined[kind] = {"reasoningText": said} if is_shown else said
-            else:
-                joined[kind] = {**said, "input": msgspec.json.decode(said.get("input") or "{}")}
-        return joined
+        whole = self.whole.join()
+        content = whole.pop("content", [])
+        for block in content:
+            if (thought := block.get("reasoningContent")) and thought.keys() & {"text", "signature"}:
+                block["reasoningContent"] = {"reasoningText": thought}
+        return {"output": {"message": {"role": "assistant", "content": content}}, **whole}
 
 
 @model("bedrock")

@@ -30,7 +30,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError, join_names
 from eyechart.models import environment
 from eyechart.models.http import OK, Broken, Http, Response, Unreachable, check_headers
-from eyechart.models.redact import SHORTEST, is_unlike_answers, list_written_forms, redact_parameters
+from eyechart.models.redact import Secrets, is_unlike_answers, redact_parameters
 from eyechart.models.specs import find_proxy, refuse_unknown, split_address, strip_password
 from eyechart.models.streams import MALFORMED, StreamedAnswer
 from eyechart.registry import suggest_name
@@ -299,9 +299,8 @@ class ChatEndpoint(ABC):
         self.headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self.headers |= self.build_headers(api_key)
         check_headers(self.headers)  # refuse a key that cannot be sent before anything starts
-        is_key = api_key is not None and len(api_key) >= SHORTEST
-        self._key_forms = list_written_forms(api_key or "") if is_key else ()
-        self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
+        self._secrets = Secrets({"api_key": api_key}, mark="[key]")  # some servers repeat it
+        self._is_key_in_no_answer = is_unlike_answers(api_key or "")
         self.proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None
         self._served: list[str] = []  # the names of its models, asked for where ours is unknown
@@ -370,7 +369,7 @@ class ChatEndpoint(ABC):
             ) from err
         except asyncio.CancelledError:
             if answer is not None:
-                answer.leave(self._without_key(answer.text))
+                answer.leave(self._secrets.hide(answer.text))
             raise
         except Broken as err:
             if answer is not None and answer.has_events:
@@ -467,7 +466,7 @@ class ChatEndpoint(ABC):
                 hint=f"does the URL point to {self.server}?",
                 is_retryable=True,
             ) from err
-        return [self._redact(reply) for reply in replies] if self._is_key_in_no_answer else replies
+        return [*map(self._secrets.redact_reply, replies)] if self._is_key_in_no_answer else replies
 
     def _read_stream(self, answer: StreamedAnswer, start: float, latency_s: float) -> list[Reply]:
         """The replies of a stream that has ended."""
@@ -480,7 +479,7 @@ class ChatEndpoint(ABC):
         try:
             replies = self._read(_encode(joined), latency_s)
         except ModelError as err:
-            err.partial = self._without_key(answer.text)
+            err.partial = self._secrets.hide(answer.text)
             raise
         first_s = None if answer.first_at is None else answer.first_at - start
         return [replace(reply, first_token_s=first_s) for reply in replies]
@@ -490,7 +489,7 @@ class ChatEndpoint(ABC):
         return ModelError(
             f"the reply from {self.base_url} was cut: {why}",
             is_retryable=True,
-            partial=self._without_key(answer.text),
+            partial=self._secrets.hide(answer.text),
         )
 
     def raise_error(self, error: Any) -> None:
@@ -504,30 +503,14 @@ class ChatEndpoint(ABC):
 
     def no_reply(self, why: str) -> ModelError:
         """The error for a response with status 200 and no reply in it."""
-        return ModelError(f"{self.base_url} answered {self._without_key(why)}", is_retryable=True)
+        return ModelError(f"{self.base_url} answered {self._secrets.hide(why)}", is_retryable=True)
 
     def _explain(self, content: bytes) -> str:
         try:
             said = self.read_error(content)
         except Exception:  # a proxy may answer in another shape
             said = ChatEndpoint.read_error(self, content)
-        return self._without_key(said)
-
-    def _without_key(self, text: str) -> str:
-        """What a server said, without the key, which some servers repeat."""
-        for form in self._key_forms:
-            text = text.replace(form, "[key]")
-        return text
-
-    def _redact(self, reply: Reply) -> Reply:
-        """The reply without the key; nearly all replies are returned as they are."""
-        said = (reply.text, reply.thinking, reply.model, reply.finish_reason, *(reply.tags or ()))
-        if not any(form in one for form in self._key_forms for one in said):
-            return reply
-        text, thinking, model, finish_reason, *tags = map(self._without_key, said)
-        return replace(
-            reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason, tags=tuple(tags)
-        )
+        return str(self._secrets.hide(said))
 
     def _read_refusal(self, response: Response, latency_s: float) -> Reply:
         """The reply that a content filter withheld; any other error is raised."""
@@ -566,7 +549,7 @@ class ChatEndpoint(ABC):
         is_retryable = _RETRY_SAYS.get(response.headers.get("x-should-retry", ""), is_retryable)
         if status in _MOVED:
             location = response.headers.get("location", "(no location given)")
-            said = f"redirected to {self._without_key(location)}"
+            said = f"redirected to {self._secrets.hide(location)}"
             hint = "redirects are not followed, to keep the key safe; give the new URL with --base-url"
         return ModelError(
             f"HTTP {status} from {self.base_url}: {_shorten(said)}",
@@ -596,7 +579,7 @@ class ChatEndpoint(ABC):
             ):
                 content = await response.content.read(_MAX_LISTING)
                 found = read_served(content)
-        return [self._without_key(name) for name in found]
+        return [str(self._secrets.hide(name)) for name in found]
 
     def _hint_for_404(self) -> str:
         hint = f"check the model's name and the URL: requests go to {self._url}"

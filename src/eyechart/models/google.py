@@ -19,7 +19,7 @@ from eyechart.models.chat import (
     read_arguments,
 )
 from eyechart.models.http import Response
-from eyechart.models.streams import Event, Fields, StreamedAnswer
+from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
 from eyechart.types import Capabilities, Image, Message, Part, Reply, Request, ToolCall, Usage
 
@@ -55,15 +55,12 @@ class _Chunks(StreamedAnswer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._whole, self._candidate = Fields(), Fields()
         self._parts: list[Event] = []
-        self._has_candidate = False
 
     def add(self, event: Event) -> None:
-        self._whole.add({name: value for name, value in event.items() if name != "candidates"})
-        for candidate in (event.get("candidates") or ())[:1]:
-            self._has_candidate = True
-            self._candidate.add({name: value for name, value in candidate.items() if name != "content"})
+        candidates = (event.get("candidates") or [])[:1]
+        self.whole.add({**event, "candidates": [{**one, "content": None} for one in candidates]})
+        for candidate in candidates:
             for part in (candidate.get("content") or {}).get("parts") or ():
                 self._parts.append(part)
                 self.note(part.get("text"))
@@ -73,8 +70,9 @@ class _Chunks(StreamedAnswer):
         self.is_complete = self.is_complete or bool((event.get("promptFeedback") or {}).get("blockReason"))
 
     def join(self) -> Event:
-        candidate = {**self._candidate.join(), "content": {"parts": self._parts}}
-        return {**self._whole.join(), **({"candidates": [candidate]} if self._has_candidate else {})}
+        whole = self.whole.join()
+        candidates = [{**one, "content": {"parts": self._parts}} for one in whole["candidates"]]
+        return {**whole, "candidates": candidates}
 
 
 @model("google")

@@ -10,73 +10,42 @@ import msgspec
 
 from eyechart.models.chat import Attachments, ChatEndpoint, UsageFields, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
-from eyechart.models.streams import Event, Fields, StreamedAnswer
+from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
 from eyechart.types import Capabilities, Message, Reply, Request
 
 # -- an answer in parts
 
+_SPOKEN = ("content", "reasoning_content", "reasoning", "refusal")
+
 
 class _Chunks(StreamedAnswer):
     """The chunks of a chat completion."""
 
+    continued = (*_SPOKEN, "arguments")
+
     def __init__(self) -> None:
         super().__init__()
-        self._whole = Fields()
-        self._choices: dict[int, _ChoiceInParts] = {}
+        self._is_open: dict[int, bool] = {}  # of the choices
 
     def add(self, event: Event) -> None:
-        self._whole.add({name: event[name] for name in ("model", "usage", "error") if name in event})
+        choices = []
         for said in event.get("choices") or ():
-            choice = self._choices.setdefault(said.get("index") or 0, _ChoiceInParts())
-            delta = said.get("delta") or {}
-            choice.add(said, delta)
-            if not said.get("index") and isinstance(words := delta.get("content"), str):
+            index, delta = said.get("index") or 0, said.get("delta") or {}
+            if isinstance(content := delta.get("content"), list):  # in parts, as some servers answer
+                delta = {**delta, "content": _join_parts(content)}
+            if not index and isinstance(words := delta.get("content"), str):
                 self.texts.append(words)
-            self.note(*map(delta.get, _SPOKEN), *_list_arguments(delta))
-        ended = [choice.is_complete for choice in self._choices.values()]
-        self.is_complete = self.is_complete or (bool(ended) and all(ended))
-
-    def join(self) -> Event:
-        return {
-            "choices": [choice.join() for _, choice in sorted(self._choices.items())],
-            **self._whole.join(),
-        }
-
-
-_SPOKEN = ("content", "reasoning_content", "reasoning", "refusal")
-
-
-class _ChoiceInParts:
-    def __init__(self) -> None:
-        self._facts = Fields()
-        self._message = Fields(*_SPOKEN)
-        self._calls: dict[int, tuple[Fields, Fields]] = {}
-        self.is_complete = False
-
-    def add(self, said: Event, delta: Event) -> None:
-        self._facts.add({name: said[name] for name in ("finish_reason", "error") if name in said})
-        self.is_complete = self.is_complete or bool(said.get("finish_reason"))
-        if isinstance(content := delta.get("content"), list):  # in parts, as some servers answer
-            delta = {**delta, "content": _join_parts(content)}
-        self._message.add({name: value for name, value in delta.items() if name != "tool_calls"})
-        for number, call in enumerate(delta.get("tool_calls") or ()):
-            index = call.get("index", number)
-            whole, function = self._calls.setdefault(index, (Fields(), Fields("arguments")))
-            whole.add({name: value for name, value in call.items() if name not in ("index", "function")})
-            function.add(call.get("function") or {})
-
-    def join(self) -> dict[str, Any]:
-        calls = [
-            {**whole.join(), "function": function.join()}
-            for _, (whole, function) in sorted(self._calls.items())
-        ]
-        message = {"role": "assistant", **self._message.join(), **({"tool_calls": calls} if calls else {})}
-        return {"message": message, **self._facts.join()}
-
-
-def _list_arguments(delta: Event) -> list[object]:
-    return [(call.get("function") or {}).get("arguments") for call in delta.get("tool_calls") or ()]
+            called = [call.get("function") or {} for call in delta.get("tool_calls") or ()]
+            self.note(*map(delta.get, _SPOKEN), *(one.get("arguments") for one in called))
+            role = {} if index in self._is_open else {"role": "assistant"}
+            facts = {name: said.get(name) for name in ("finish_reason", "error")}
+            choices.append({"index": index, "message": {**role, **delta}, **facts})
+            self._is_open[index] = self._is_open.get(index, True) and not said.get("finish_reason")
+        self.whole.add(
+            {"choices": choices, **{name: event.get(name) for name in ("model", "usage", "error")}}
+        )
+        self.is_complete = self.is_complete or (bool(self._is_open) and not any(self._is_open.values()))
 
 
 # -- the provider

@@ -62,12 +62,6 @@ def is_unlike_answers(secret: str) -> bool:
     return len(secret) >= 16 or (len(secret) >= 8 and has_both)
 
 
-def list_written_forms(secret: str) -> tuple[str, ...]:
-    """A secret as it is, and as Python, JSON and addresses write it; the longest first."""
-    quoted = {repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret)}
-    return tuple(sorted({secret, *quoted}, key=lambda form: (-len(form), form)))
-
-
 def _redact_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return redact_parameters(value)
@@ -77,7 +71,7 @@ def _redact_value(value: Any) -> Any:
 # -- what a user's own model says -------------------------------------------------------------------
 
 _IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
-SHORTEST = 4  # shorter values are not secrets and occur in any text
+_SHORTEST = 4  # shorter values are not secrets and occur in any text
 _ANYWHERE = 8  # a shorter one is hidden only where it is a word of its own: EMPTY, but not in NOT_EMPTY
 _MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 
@@ -85,9 +79,10 @@ _MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 class Secrets:
     """The values of a model's secrets, found by their names, to be removed from what it says."""
 
-    def __init__(self, *named: Mapping[str, Any]) -> None:
+    def __init__(self, *named: Mapping[str, Any], mark: str = HIDDEN) -> None:
+        self._mark = mark
         values = {value for names in named for value in _find_values(names)}
-        self._everywhere = _compile_pattern(value for value in values if len(value) >= SHORTEST)
+        self._everywhere = _compile_pattern(value for value in values if len(value) >= _SHORTEST)
         self._in_answers = _compile_pattern(filter(is_unlike_answers, values))
 
     def __bool__(self) -> bool:
@@ -102,7 +97,7 @@ class Secrets:
         if self._everywhere is None:
             return value
         if isinstance(value, str):
-            return self._everywhere.sub(HIDDEN, value)
+            return self._everywhere.sub(self._mark, value)
         if isinstance(value, Mapping):
             return {self.hide(name): self.hide(said) for name, said in value.items()}
         return [self.hide(one) for one in value] if isinstance(value, list | tuple) else value
@@ -123,7 +118,7 @@ class Secrets:
         )
 
     def _redact_answer(self, text: str) -> str:
-        return text if self._in_answers is None else self._in_answers.sub(HIDDEN, text)
+        return text if self._in_answers is None else self._in_answers.sub(self._mark, text)
 
     @contextlib.contextmanager
     def redact_errors(self, who: str) -> Iterator[None]:
@@ -210,7 +205,9 @@ def _find_values(named: Any, *, below: bool = False) -> Iterator[str]:
 
 def _compile_pattern(values: Iterable[str]) -> re.Pattern[str] | None:
     """Finds the values in a text as they are, and as Python, JSON and addresses write them."""
-    found = {form for value in values for form in list_written_forms(value)}
+    found: set[str] = set()
+    for value in values:
+        found |= {value, repr(value)[1:-1], json.dumps(value)[1:-1], quote(value, safe=""), quote_plus(value)}
     if not found:
         return None
     longest_first = sorted(found, key=lambda form: (-len(form), form))

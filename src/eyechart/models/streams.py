@@ -6,6 +6,7 @@ it may be cut: then there is no reply, and what has come is kept with the failur
 
 from __future__ import annotations
 
+import io
 import struct
 import time
 import zlib
@@ -135,11 +136,13 @@ class StreamedAnswer(ABC):
     """The parts of one answer so far. A provider says how a part adds to the answer, and what it is then."""
 
     framing: ClassVar[type[ServerSentEvents | AmazonEvents]] = ServerSentEvents
+    continued: ClassVar[tuple[str, ...]] = ()  # the texts that come in parts
 
     def __init__(self) -> None:
         self.first_at: float | None = None  # when the first words came, thoughts included
         self.is_complete = False  # the answer has said that it ends
         self.texts: list[str] = []  # the words so far, without thoughts
+        self.whole = Fields(*self.continued)
         self.has_events = False
         self._events = self.framing()
         self._n_joined = 0
@@ -150,9 +153,9 @@ class StreamedAnswer(ABC):
     def add(self, event: Event) -> None:
         """Add a part."""
 
-    @abstractmethod
     def join(self) -> Event:
         """The answer in the form that it has without streaming."""
+        return self.whole.join()
 
     def feed(self, data: bytes) -> int:
         """Read what has come; returns how many bytes are held because of it."""
@@ -200,28 +203,42 @@ class StreamedAnswer(ABC):
 
 
 class Fields:
-    """Fields of an answer that come in parts: some texts are continued, anything else is replaced.
+    """What comes in parts: some texts are continued, items of lists known by their index, others replaced.
 
     >>> fields = Fields("text")
-    >>> for part in ({"type": "text", "text": "A c"}, {"text": "at", "type": None}):
+    >>> for part in ({"kind": 1, "said": [{"index": 0, "text": "A c"}]}, {"said": [{"text": "at"}]}):
     ...     fields.add(part)
     >>> fields.join()
-    {'type': 'text', 'text': 'A cat'}
+    {'kind': 1, 'said': [{'index': 0, 'text': 'A cat'}]}
     """
 
     def __init__(self, *continued: str) -> None:
-        self._texts: dict[str, list[str]] = {name: [] for name in continued}
-        self._others: dict[str, Any] = {}
+        self._continued = continued
+        self._held: dict[str, Any] = {}  # of a list, its items by index
 
     def add(self, part: Event) -> None:
         for name, value in part.items():
-            if isinstance(value, str) and name in self._texts:
-                self._texts[name].append(value)
+            if isinstance(value, str) and name in self._continued:
+                self._held.setdefault(name, io.StringIO()).write(value)
+            elif isinstance(value, dict):
+                self._held.setdefault(name, Fields(*self._continued)).add(value)
+            elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
+                items = self._held.setdefault(name, {})
+                for number, one in enumerate(value):
+                    items.setdefault(one.get("index", number), Fields(*self._continued)).add(one)
             elif value is not None:
-                self._others[name] = value
+                self._held[name] = value
 
     def join(self) -> dict[str, Any]:
-        return {**self._others, **{name: "".join(said) for name, said in self._texts.items() if said}}
+        return {name: _join(held) for name, held in self._held.items()}
+
+
+def _join(held: Any) -> Any:
+    if isinstance(held, io.StringIO):
+        return held.getvalue()
+    if isinstance(held, Fields):
+        return held.join()
+    return [item.join() for _, item in sorted(held.items())] if isinstance(held, dict) else held
 
 
 # -- Who waits for it
