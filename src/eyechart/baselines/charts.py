@@ -10,9 +10,8 @@ import numpy as np
 
 from eyechart.baselines import Answer
 from eyechart.baselines.facts import Fact, answer_from_facts
-from eyechart.baselines.patches import Box, Patch
 from eyechart.baselines.question import Choices, ParsedQuestion, measure_mention, read_number
-from eyechart.baselines.sight import Sight
+from eyechart.baselines.sight import Box, Patch, Sight
 
 
 def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:

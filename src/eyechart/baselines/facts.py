@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eyechart.baselines import Answer
-from eyechart.baselines.patches import Box
 from eyechart.baselines.question import (
     Choices,
     ParsedQuestion,
@@ -17,7 +16,7 @@ from eyechart.baselines.question import (
     split_words,
     stem,
 )
-from eyechart.baselines.sight import Sight
+from eyechart.baselines.sight import Box, Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Choices) 
     lines = _read_receipt(sight.words)
     if question.subject.extreme or "how many" in question.text:
         lines = [fact for fact in lines if not _TOTALS.search(fact.label)]
-    for facts in (lines, *_read_table(sight.words, question)):
+    for facts in (lines, *_read_table(sight.words)):
         if facts and (answer := answer_from_facts(question, facts, choices)) is not None:
             return answer
     return None
@@ -157,21 +156,17 @@ def _read_receipt(words: Sequence[Box]) -> list[Fact]:
     """Lines of a name and, at the right, a price; at least two of them, the prices in one column."""
     facts, ends = [], []
     for row in group_rows(words):
-        text = row[-1].text
-        if len(row) == 1 and (match := re.match(r"^(.*\D)\s+(\d+[.,]\d\d)$", text)):
-            label, price = match[1], match[2]
-        elif len(row) >= 2 and _PRICE.match(text):
-            label, price = " ".join(word.text for word in row[:-1]), text
-        else:
-            continue
-        facts.append(Fact(label.strip(), price, read_number(price), source="receipt"))
-        ends.append(row[-1].x1)
+        *words_before, price = row
+        if words_before and _PRICE.match(price.text):
+            label = " ".join(word.text for word in words_before)
+            facts.append(Fact(label, price.text, read_number(price.text), source="receipt"))
+            ends.append(price.x1)
     is_column = len(facts) > 1 and max(ends) - min(ends) <= 0.15 * max(word.x1 for word in words)
     return facts if is_column else []
 
 
-def _read_table(words: Sequence[Box], question: ParsedQuestion) -> list[list[Fact]]:
-    """The cells of a table, once for each column that can name the rows; the likeliest first."""
+def _read_table(words: Sequence[Box]) -> list[list[Fact]]:
+    """The cells of a table, once for each column that can name the rows."""
     rows = group_rows(words)
     n_cells = [len(row) for row in rows]
     are_alike = (
@@ -185,12 +180,6 @@ def _read_table(words: Sequence[Box], question: ParsedQuestion) -> list[list[Fac
     body = [_into_columns(row, header) for row in rows[start + 1 :] if len(row) >= 2]
     # The first column names rows, and so does one without numbers.
     worded = (c for c in range(1, len(header)) if all(read_number(r[c]) is None for r in body if c in r))
-
-    def fitness(column: int) -> int:
-        is_asked = re.search(rf"(?:which|what) {re.escape(header[column].text.casefold())}", question.text)
-        names_row = any(measure_mention(row[column], question) >= 0.5 for row in body if column in row)
-        return -bool(is_asked) - bool(names_row)
-
     return [
         [
             Fact(row[naming], text, read_number(text), series=header[column].text, source="table")
@@ -199,7 +188,7 @@ def _read_table(words: Sequence[Box], question: ParsedQuestion) -> list[list[Fac
             for column, text in row.items()
             if column != naming
         ]
-        for naming in sorted((0, *worded), key=fitness)
+        for naming in (0, *worded)
     ]
 
 

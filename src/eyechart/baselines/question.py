@@ -132,11 +132,8 @@ def measure_mention(label: str, question: ParsedQuestion) -> float:
     >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
     True
     """
-    tokens = split_words(question.text)
-    if len(squeeze(label)) > 3 and squeeze(label) in squeeze(" ".join(tokens)):
-        return 1.0
     words = [word for word in split_words(label) if word not in _SMALL_WORDS]
-    said = set(map(stem, tokens))
+    said = set(map(stem, split_words(question.text)))
     return sum(len(word) for word in words if stem(word) in said) / max(1, sum(map(len, words)))
 
 
@@ -175,11 +172,7 @@ def match_option(found: str, choices: Choices) -> str | None:
         letters = [letter for letter, text in choices.items() if read(text) == said]
         if said not in ("", None) and len(letters) == 1:
             return letters[0]
-    words = set(split_words(found))
-    parts = [
-        letter for letter, text in choices.items() if words & (own := set(split_words(text))) in (words, own)
-    ]
-    return parts[0] if words and len(parts) == 1 else None
+    return None
 
 
 def _read_name(text: str) -> str | None:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from eyechart.baselines import Answer
-from eyechart.baselines.patches import Box, Patch
 from eyechart.baselines.question import Choices, ParsedQuestion, Phrase, read_phrase
 from eyechart.baselines.shapes import SIDES, name_colour
-from eyechart.baselines.sight import Sight
+from eyechart.baselines.sight import Box, Patch, Sight
 
 MAX_THINGS = 120  # more patches are texture, not things to count
 Things = Sequence[Patch]
@@ -92,13 +91,11 @@ def _yes_no(question: ParsedQuestion, things: Things, meant: Things) -> Answer |
 
 
 def _count(question: ParsedQuestion, things: Things, meant: Things) -> Answer | None:
-    """How many there are, or how many corners or colours."""
+    """How many there are, or how many corners."""
     if meant and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text):
         largest = max(meant, key=lambda t: t.size)
         sides = SIDES.get(largest.shape or "") or largest.outline.corners
         return Answer(str(sides), _evidence("corners of its outline", [largest])) if sides else None
-    if things and re.search(r"how many (?:different )?colou?rs", question.text):
-        return Answer(str(len({t.colour for t in things})), _evidence("distinct colours", things))
     asked = re.search(r"(?:how many|number of|count(?: the)?)((?: \S+){1,5})", question.text)
     noun = read_phrase(re.split(r"\b(?:are|is|do|does|can|were|in|have)\b", asked[1])[0]) if asked else None
     if noun is None or not noun.is_of_things or not things:
@@ -146,10 +143,7 @@ def select_things(phrase: Phrase, things: Things) -> Things:
     if phrase.colours:
         things = [t for t in things if t.colour in phrase.colours]
     if phrase.shapes:
-        exact = [t for t in things if t.shape in phrase.shapes]
-        # A square is a rectangle and a circle an ellipse, unless there are others that fit better.
-        wider = {"rectangle": "square", "ellipse": "circle", "square": "diamond"}
-        things = exact or [t for t in things if t.shape in {wider.get(name) for name in phrase.shapes}]
+        things = [t for t in things if t.shape in phrase.shapes]
     return things
 
 
@@ -206,9 +200,7 @@ def _at(places: tuple[str, ...], found: Sequence[Place], sight: Sight) -> list[P
         return (0.0 if x is None else abs(across - x)), (0.0 if y is None else abs(down - y))
 
     nearest = min(found, key=lambda one: sum(offsets(one)))
-    # Something is always leftmost; a corner or the middle may be empty.
-    is_open = x is None or y is None
-    return [nearest] if is_open or max(offsets(nearest)) < 0.45 else []
+    return [nearest]
 
 
 def is_in_relation(relation: str, one: Box, anchor: Box) -> bool:

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 
 from eyechart.baselines import Answer
 from eyechart.baselines.facts import COMBINES, group_rows
-from eyechart.baselines.patches import Box
 from eyechart.baselines.question import (
     Choices,
     ParsedQuestion,
     match_option,
-    measure_mention,
     split_words,
     squeeze,
     stem,
 )
-from eyechart.baselines.sight import Sight
+from eyechart.baselines.sight import Box, Sight
 from eyechart.baselines.things import find_meant
 
 _TEXT = re.compile(r"\b(?:say|says|read|reads|written|text|inscription|spelled|word)\b")
@@ -89,10 +87,7 @@ def _placed_word(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer |
 def _name(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """A name, a title, a headline: what is written largest."""
     largest = max(sight.words, key=lambda word: word.height)
-    has_rivals = sum(word.height > 0.9 * largest.height for word in sight.words) > 1
-    if not _NAME.search(question.text) or question.asks_count or has_rivals:
-        return None
-    if choices and match_option(largest.text, choices) is None:
+    if not _NAME.search(question.text) or question.asks_count:
         return None
     return Answer(largest.text, _evidence("largest writing", [largest]))
 
@@ -112,8 +107,6 @@ def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> 
     if not found:
         return None
     _, text, word = max(found, key=lambda one: one[0])
-    if choices and match_option(text, choices) is None:
-        return None
     return Answer(text, _evidence("number beside the named words", [word]))
 
 
@@ -130,24 +123,15 @@ def _next_number(word: Box, words: Sequence[Box]) -> str:
 
 
 def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
-    """The only option that is written in the image, or in the line the question refers to."""
+    """The only option that is written in the image."""
     if question.subject.extreme or question.asks_count or question.relation:
         return None
-    mentions = [(measure_mention(word.text, question), word) for word in sight.words]
-    best = max(mention for mention, _ in mentions)
-    line = [word for mention, word in mentions if mention == best >= 0.3]
-    for rule, words in (("the only option that is read", sight.words), ("read in the named line", line)):
-        read = [(text, held) for text in choices.values() if (held := _holding(text, words))]
-        if len(read) == 1:
-            return Answer(read[0][0], _evidence(rule, read[0][1]))
-    return None
-
-
-def _holding(option: str, words: Sequence[Box]) -> list[Box]:
-    """Words that hold the option, whole."""
-    wanted = f" {' '.join(split_words(option))} "
-    return [
-        word
-        for word in words
-        if wanted in f" {' '.join(split_words(word.text))} " or squeeze(word.text) == squeeze(option)
-    ]
+    read = {
+        option: word
+        for option in choices.values()
+        for word in sight.words
+        if f" {' '.join(split_words(option))} " in f" {' '.join(split_words(word.text))} "
+        or squeeze(word.text) == squeeze(option)
+    }
+    [(option, word)] = read.items() if len(read) == 1 else [("", None)]
+    return Answer(option, _evidence("the only option that is read", [word])) if word else None

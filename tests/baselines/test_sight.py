@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image, ImageDraw
 
-from eyechart.baselines.patches import find_patches
+from eyechart.baselines.sight import find_patches
 
 
 def test_patches_of_a_drawing() -> None:
