@@ -7,7 +7,7 @@ comes from outside is checked once, at the door, and trusted from there on.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -789,7 +789,7 @@ LogReader = Callable[[Path, bool], ReplyLog]  # path, and whether the questions 
 LogFormat = Callable[[FileSigns], LogReader | None]  # None: the file is of another format
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Card:
     """Facts about a published benchmark: no number depends on them. ``eyechart data list`` shows them."""
 
@@ -797,6 +797,7 @@ class Card:
     size: str = ""  # how many questions
     paper: str = ""  # a URL
     licence: str = ""  # of the data, as its page states it
+    _: KW_ONLY
     file: str = ""  # VLMEvalKit's name of the file, without its suffix
     files: tuple[str, ...] = ()  # other names of it
     hub: tuple[str, ...] = ()  # its parts on the hub: ORG/NAME:config/split, or ORG/NAME:file

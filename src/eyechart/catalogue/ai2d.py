@@ -7,14 +7,12 @@ from dataclasses import replace
 from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import choose
 from eyechart.score.lmms import gqa_lmms, read_leading, reading_scorer
+from eyechart.types import Card
 
 AI2D = Entry(
     "ai2d",
     "diagrams of school science, labels replaced by letters",
-    group="charts",
-    size="3,088 questions",
-    paper="https://arxiv.org/abs/1603.07396",
-    licence="CC BY-SA 4.0",
+    Card("charts", "3,088 questions", "https://arxiv.org/abs/1603.07396", "CC BY-SA 4.0"),
     file="AI2D_TEST",
     hub="lmms-lab/ai2d:test",
     change_row=lambda row: {"answer": read_letter(row["answer"], len(row["options"]))},

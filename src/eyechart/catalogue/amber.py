@@ -5,14 +5,12 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
 from eyechart.score.aggregates import declare_macro, get_column
+from eyechart.types import Card
 
 Entry(
     "amber",
     "existence, attributes and relations of objects",
-    group="hallucination",
-    size="14,216 questions",
-    paper="https://arxiv.org/abs/2311.07397",
-    licence="Apache-2.0",
+    Card("hallucination", "14,216 questions", "https://arxiv.org/abs/2311.07397", "Apache-2.0"),
     file="AMBER",
     hub="yifanzhang114/AMBER_base64:AMBER.tsv",
     prompt=ask("\nPlease answer yes or no."),

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with
 from eyechart.score.lmms import lmms_scorer, score_letter
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 
 def ask_blink(sample: Sample) -> str:
@@ -23,10 +23,7 @@ def ask_blink(sample: Sample) -> str:
 Entry(
     "blink",
     "14 tasks of perception that people do at a glance, several images",
-    group="several images",
-    size="1,901 questions",
-    paper="https://arxiv.org/abs/2404.12390",
-    licence="Apache-2.0",
+    Card("several images", "1,901 questions", "https://arxiv.org/abs/2404.12390", "Apache-2.0"),
     file="BLINK",
     hub=[
         f"BLINK-Benchmark/BLINK:{task}/val"

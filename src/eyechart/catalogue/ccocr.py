@@ -20,15 +20,12 @@ from eyechart.score.judges import get_fact, parse_json
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
 from eyechart.score.text import FULL_WIDTH, parse_literal
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
     "ccocr",
     "text in scenes and ten languages, documents, key information",
-    group="documents",
-    size="7,058 images in 39 parts",
-    paper="https://arxiv.org/abs/2412.02210",
-    licence="MIT",
+    Card("documents", "7,058 images in 39 parts", "https://arxiv.org/abs/2412.02210", "MIT"),
     file="CCOCR",
     prompt=ask(),
     scorer="ccocr",
@@ -226,13 +223,9 @@ def _find_part(row: ScoredRow) -> Iterable[str]:
     return ("_".join(get_column(row, name) for name in ("category", "l2-category", "split")),)
 
 
-@declare_aggregate(
-    "ccocr",
-    "the mean of texts in languages and scenes, key information and documents, each of its parts",
-    count_by(_find_part),
-    headline="total",
-)
+@declare_aggregate("ccocr", count_by(_find_part), headline="total")
 def _combine_ccocr(total: Counts) -> MetricTable:
+    """The mean of texts in languages and scenes, key information and documents, each of its parts."""
     parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
     kinds = {}
     names = ("lan_ocr", "scene_ocr", "kie", "doc_parsing")

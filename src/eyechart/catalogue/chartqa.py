@@ -10,7 +10,7 @@ from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.score.text import relaxed
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 
 def change_chartqa(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,10 +28,7 @@ def change_chartqa(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "chartqa",
     "questions on charts, written by people and by a model",
-    group="charts",
-    size="2,500 questions",
-    paper="https://arxiv.org/abs/2203.10244",
-    licence="GPL-3.0",
+    Card("charts", "2,500 questions", "https://arxiv.org/abs/2203.10244", "GPL-3.0"),
     file="ChartQA_TEST",
     hub="lmms-lab/ChartQA:test",
     also_hub=["HuggingFaceM4/ChartQA:test"],

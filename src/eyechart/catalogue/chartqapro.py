@@ -7,8 +7,9 @@ Numbers within 5 %, years exactly, texts by ANLS, lists element by element. As V
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
@@ -19,7 +20,7 @@ from eyechart.score.judges import get_fact
 from eyechart.score.lmms import lmms_scorer
 from eyechart.score.reading import score_official
 from eyechart.score.text import compare_spelling, parse_literal, to_number
-from eyechart.types import Message, Reply, Sample, Score
+from eyechart.types import Card, Message, Reply, Sample, Score
 
 # -- Prompts: a text per kind of question, as published with its indentation
 
@@ -100,10 +101,7 @@ def change_chartqapro(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "chartqapro",
     "charts, infographics and dashboards; five kinds of questions",
-    group="charts",
-    size="1,948 questions",
-    paper="https://arxiv.org/abs/2504.05506",
-    licence="MIT",
+    Card("charts", "1,948 questions", "https://arxiv.org/abs/2504.05506", "MIT"),
     file=("ChartQAPro", "chartqapro"),
     hub="ahmed-masry/ChartQAPro:test",
     change_row=change_chartqapro,
@@ -152,15 +150,15 @@ def _score_chartqapro(reply: Reply, sample: Sample, route: str, *, is_exact: boo
 
 def list_years(sample: Sample) -> list[bool]:
     """Which answers are years: the column ``year``, a list of YES and NO."""
-    written: object = next(
-        (sample.meta[name] for name in ("year", "Year") if sample.meta.get(name) is not None), []
-    )
+    known = (sample.meta.get(name) for name in ("year", "Year"))
+    written: Any = next((one for one in known if one is not None), [])
     listed = parse_literal(written) if isinstance(written, str) else written
-    items = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [written]
-    return [str(item).upper() == "YES" for item in items]
+    return [
+        str(item).upper() == "YES" for item in (listed if isinstance(listed, list | tuple) else [written])
+    ]
 
 
-def chartqapro(reply: str, gold: str, years: Sequence[bool], *, is_exact: bool = False) -> float:
+def chartqapro(reply: str, gold: str, years: list[bool], *, is_exact: bool = False) -> float:
     """The mean over the elements of two lists, which must have the same length; one answer is a list of one.
 
     >>> chartqapro("104", "100", [False]), chartqapro("2019", "2020", [True])
@@ -170,13 +168,12 @@ def chartqapro(reply: str, gold: str, years: Sequence[bool], *, is_exact: bool =
     """
     wanted = _parse_list(_quote_items(gold)) or [gold]
     said = _parse_list(reply) or [reply]
-    flags = list(years) * len(wanted) if len(years) < len(wanted) else list(years)
-    n = max(len(wanted), len(said))
+    flags = chain(years * len(wanted) if len(years) < len(wanted) else years, repeat(False))
     scores = [
-        _compare_item(mine, true, is_exact=is_exact or (at < len(flags) and flags[at]))
-        for at, (mine, true) in enumerate(zip(said, wanted, strict=False))
+        _compare_item(mine, true, is_exact=is_exact or is_year)
+        for mine, true, is_year in zip(said, wanted, flags, strict=False)
     ]
-    return sum(scores) / n
+    return sum(scores) / max(len(wanted), len(said))
 
 
 def _quote_items(gold: str) -> str:
@@ -197,12 +194,9 @@ def _compare_item(said: str, true: str, *, is_exact: bool) -> float:
     if is_exact:
         return float(said.strip().lower() == true.strip().lower())
     said, true = (one.strip().strip("%").strip() for one in (said, true))
-    numbers = [to_number(one.strip("%")) for one in (said, true)]
-    if numbers[0] is not None and numbers[1] is not None:
-        number, gold = numbers[0], numbers[1]
-        if gold == 0:
-            return float(number == 0)
-        return float(abs(number - gold) / abs(gold) <= 0.05)
+    number, gold = to_number(said.strip("%")), to_number(true.strip("%"))
+    if number is not None and gold is not None:
+        return float(abs(number - gold) / abs(gold) <= 0.05 if gold else number == 0)
     return compare_spelling(" ".join(true.lower().split()), " ".join(said.lower().split()))
 
 

@@ -12,7 +12,7 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, get_fact, give, official_judged, read_share
-from eyechart.types import CannotAggregate, Judging, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, Judging, Reply, Sample, Score, ScoredRow
 
 _INDENT = "\n    * "
 _BOTH = {"x": ("top and bottom", "bottom"), "y": ("left and right", "left")}
@@ -192,10 +192,7 @@ def list_descriptive(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 CHARXIV = Entry(
     "charxiv-reasoning",
     "figures of papers: questions that need reasoning",
-    group="charts",
-    size="1,000 questions",
-    paper="https://arxiv.org/abs/2406.18521",
-    licence="CC BY-SA 4.0",
+    Card("charts", "1,000 questions", "https://arxiv.org/abs/2406.18521", "CC BY-SA 4.0"),
     aliases=("charxiv_val_reasoning",),
     file="CharXiv_reasoning_val",
     hub="princeton-nlp/CharXiv:val.parquet",
@@ -215,7 +212,7 @@ replace(
     CHARXIV,
     name="charxiv-descriptive",
     about="figures of papers: titles, ticks, legends",
-    size="4,000 questions",
+    facts=replace(CHARXIV.facts, size="4,000 questions"),
     aliases=("charxiv_val_descriptive",),
     file="CharXiv_descriptive_val",
     change_row=list_descriptive,

@@ -24,7 +24,7 @@ from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_aggregate
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 DESCRIBE = (
     "Please describe this image in general. Directly provide the description, do not include prefix like "
@@ -34,10 +34,7 @@ DESCRIBE = (
 Entry(
     "coco-caption-val",
     "photographs, five captions each",
-    group="captions",
-    size="5,000 images",
-    paper="https://arxiv.org/abs/1504.00325",
-    licence="CC BY 4.0",
+    Card("captions", "5,000 images", "https://arxiv.org/abs/1504.00325", "CC BY 4.0"),
     aliases=("coco2017_cap_val",),
     file="COCO_VAL",
     hub="lmms-lab/COCO-Caption2017:val",
@@ -202,7 +199,12 @@ def _count_pair(rows: Sequence[ScoredRow], *, prepare: Callable[[str], str]) -> 
     return found
 
 
+@declare_aggregate("captions", partial(_count_pair, prepare=str), headline="CIDEr", has_interval=False)
+@declare_aggregate(
+    "captions-words", partial(_count_pair, prepare=tokenize), headline="CIDEr", has_interval=False, parity=""
+)
 def _combine_captions(total: Mapping[Hashable, float]) -> MetricTable:
+    """CIDEr, ROUGE-L and BLEU over the whole set: of texts as they are, or of words without case and punctuation."""
     pairs = [pair for pair, n in total.items() for _ in range(int(n)) if isinstance(pair, tuple)]
     rouge = [compute_rouge(caption, references) for caption, references in pairs]
     bleu = compute_bleu(pairs)
@@ -213,17 +215,3 @@ def _combine_captions(total: Mapping[Hashable, float]) -> MetricTable:
             **{f"BLEU-{n}": value for n, value in enumerate(bleu, 1)},
         }
     }
-
-
-for _name, _prepare, _how in (
-    ("captions", str, "as VLMEvalKit, on texts as they are"),
-    ("captions-words", tokenize, "on words without case and punctuation"),
-):
-    declare_aggregate(
-        _name,
-        f"CIDEr, ROUGE-L and BLEU over the whole set, {_how}",
-        partial(_count_pair, prepare=_prepare),
-        headline="CIDEr",
-        parity="official" if _name == "captions" else "",
-        has_interval=False,
-    )(_combine_captions)

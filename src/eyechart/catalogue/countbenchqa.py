@@ -7,7 +7,7 @@ from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.lmms import reading_scorer, score_short
 from eyechart.score.text import COUNTS
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 
 def ask_count(sample: Sample) -> str:
@@ -19,10 +19,7 @@ def ask_count(sample: Sample) -> str:
 Entry(
     "countbenchqa",
     "how many objects, 2 to 10",
-    group="counting",
-    size="491 questions",
-    paper="https://arxiv.org/abs/2302.12066",
-    licence="see its page",
+    Card("counting", "491 questions", "https://arxiv.org/abs/2302.12066", "see its page"),
     file="CountBenchQA",
     hub="vikhyatk/CountBenchQA:test",
     change_row=lambda row: {"answer": str(row["number"])},

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import BRIEFLY, ask
+from eyechart.types import Card
 
 DOCVQA = Entry(
     "docvqa-val",
     "scanned pages",
-    group="documents",
-    size="5,349 questions",
-    paper="https://arxiv.org/abs/2007.00398",
-    licence="MIT",
+    Card("documents", "5,349 questions", "https://arxiv.org/abs/2007.00398", "MIT"),
     file="DocVQA_VAL",
     hub="lmms-lab/DocVQA:DocVQA/validation",
     change_row=lambda row: {"index": row["questionId"]},
@@ -28,8 +26,7 @@ replace(
     DOCVQA,
     name="infovqa-val",
     about="infographics",
-    size="2,801 questions",
-    paper="https://arxiv.org/abs/2104.12756",
+    facts=replace(DOCVQA.facts, size="2,801 questions", paper="https://arxiv.org/abs/2104.12756"),
     file="InfoVQA_VAL",
     hub="lmms-lab/DocVQA:InfographicVQA/validation",
     note="",

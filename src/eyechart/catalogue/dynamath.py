@@ -12,7 +12,7 @@ from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.score.judges import official_judged, parse_json
 from eyechart.score.math import extract_answer, read_as, score_answer
-from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 
 def ask_dynamath(sample: Sample) -> str:
@@ -36,10 +36,7 @@ def ask_dynamath(sample: Sample) -> str:
 Entry(
     "dynamath",
     "one problem in ten variants of its numbers",
-    group="math",
-    size="5,010 questions",
-    paper="https://arxiv.org/abs/2411.00836",
-    licence="Apache-2.0",
+    Card("math", "5,010 questions", "https://arxiv.org/abs/2411.00836", "Apache-2.0"),
     file={"DynaMath": "", "DynaMath_noprompt": "vlmevalkit-noprompt"},
     hub=[f"DynaMath/DynaMath_Sample:sample_variant{number}" for number in range(1, 11)],
     also_hub=["lscpku/DynaMath_Sample"],
@@ -160,7 +157,6 @@ def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
 
 @declare_aggregate(
     "dynamath",
-    "accuracy over all variants, and of questions with every variant right",
     _count_variants,
     unit=lambda row: get_column(row, "qid", "question_id"),
     headline="worst case",
@@ -168,6 +164,7 @@ def _count_variants(rows: Sequence[ScoredRow]) -> Counts:
     version="2",
 )
 def _combine_dynamath(total: Counts) -> MetricTable:
+    """Accuracy over all variants, and of questions with every variant right."""
     table: dict[str, dict[str, float | None]] = {}
     for group, one in average(total).items():
         worst = divide(total.get((group, "worst"), 0), total.get((group, "questions"), 0))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry, read_letter
+from eyechart.types import Card
 
 Entry(
     "embspatial",
     "directions and distances in rooms",
-    group="spatial",
-    size="3,640 questions",
-    paper="https://arxiv.org/abs/2406.05756",
-    licence="Apache-2.0",
+    Card("spatial", "3,640 questions", "https://arxiv.org/abs/2406.05756", "Apache-2.0"),
     file=("EmbSpatialBench", "EmbSpatial"),
     hub="FlagEval/EmbSpatial-Bench:test",
     change_row=lambda row: {

@@ -7,7 +7,7 @@ names. All of them give the same samples.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -65,11 +65,9 @@ class Entry:
 
     name: str
     about: str
+    facts: Card
+    """Group, size, paper and licence; `card` has the others."""
     _: KW_ONLY
-    group: str
-    size: str
-    paper: str
-    licence: str
     prompt: Prompt = field(default_factory=frame)
     scorer: str = "choice-vlmevalkit"
     judged_scorer: str = ""
@@ -122,15 +120,16 @@ class Entry:
     def card(self) -> Card:
         files = [self.file] if isinstance(self.file, str) else list(self.file)
         hub = (self.hub,) if isinstance(self.hub, str) else tuple(self.hub)
-        return Card(
-            group=self.group,
-            size=self.size,
-            paper=self.paper,
-            licence=self.licence,
+        mirrored = {part.partition("/")[2].partition(":")[0] for part in hub if part.startswith("lmms-lab/")}
+        copies: list[str] = []
+        for copy in (*(f"lmms-lab-encoder/{name}" for name in mirrored), *self.also_hub):
+            copies += [copy] if ":" in copy else [part.replace(part.partition(":")[0], copy) for part in hub]
+        return replace(
+            self.facts,
             file=files[0] if files else "",
             files=tuple(files[1:]),
             hub=hub,
-            copies=tuple(_list_copies(hub, self.also_hub)),
+            copies=tuple(copies),
             images=self.images.part if self.images else "",
             metric=self.metric,
             parity=self.parity or ", ".join(_PARITIES[one] for one in _PARITIES if one in self.ways),
@@ -204,7 +203,7 @@ class Entry:
             needs_images=True,
             sampling=sampling if is_named else {},
             settings={"file": file, "kit": kit, **({"split": split} if self.splits else {})},
-            about=f"{self.about}; {self.size}",
+            about=f"{self.about}; {card.size}",
             card=card,
         )
 
@@ -224,16 +223,6 @@ class Entry:
 
 
 _PARITIES = {VLMEVALKIT: "VLMEvalKit", LMMS_EVAL: "lmms-eval"}
-
-
-def _list_copies(hub: Sequence[str], also_hub: Sequence[str]) -> Iterator[str]:
-    """The parts in repositories that are copies of the benchmark's."""
-    mirrored = {part.partition("/")[2].partition(":")[0] for part in hub if part.startswith("lmms-lab/")}
-    for copy in (*(f"lmms-lab-encoder/{name}" for name in mirrored), *also_hub):
-        if ":" in copy:
-            yield copy
-        else:
-            yield from (part.replace(part.partition(":")[0], copy) for part in hub)
 
 
 def withhold(*names: str) -> Callable[[Sample], Sample]:

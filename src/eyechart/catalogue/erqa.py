@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask_in_place
+from eyechart.types import Card
 
 Entry(
     "erqa",
     "embodied reasoning: robots, trajectories, several views",
-    group="spatial",
-    size="400 questions",
-    paper="https://arxiv.org/abs/2503.20020",
-    licence="Apache-2.0",
+    Card("spatial", "400 questions", "https://arxiv.org/abs/2503.20020", "Apache-2.0"),
     file="ERQA",
     hub="FlagEval/ERQA:test",
     change_row=lambda row: {"index": row["question_id"], "category": row["question_type"]},

@@ -7,15 +7,12 @@ from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
 from eyechart.score.lmms import gqa, gqa_lmms, reading_scorer, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 Entry(
     "gqa",
     "scene graphs: relations, attributes, logic",
-    group="vqa",
-    size="12,578 questions",
-    paper="https://arxiv.org/abs/1902.09506",
-    licence="CC BY 4.0",
+    Card("vqa", "12,578 questions", "https://arxiv.org/abs/1902.09506", "CC BY 4.0"),
     file="GQA_TestDev_Balanced",
     hub="lmms-lab/GQA:testdev_balanced_instructions/testdev",
     change_row=lambda row: {"index": row["id"]},

@@ -15,15 +15,22 @@ from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
 from eyechart.score.judges import get_fact, give, official_judged
 from eyechart.score.lmms import cut_reasoning, reading_scorer
-from eyechart.types import CannotAggregate, JudgeCall, Judging, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import (
+    CannotAggregate,
+    Card,
+    JudgeCall,
+    Judging,
+    MetricTable,
+    Reply,
+    Sample,
+    Score,
+    ScoredRow,
+)
 
 Entry(
     "hallusionbench",
     "edited figures and their originals",
-    group="hallucination",
-    size="951 questions",
-    paper="https://arxiv.org/abs/2310.14566",
-    licence="BSD-3-Clause",
+    Card("hallucination", "951 questions", "https://arxiv.org/abs/2310.14566", "BSD-3-Clause"),
     aliases=("hallusion_bench_image",),
     file="HallusionBench",
     hub="lmms-lab/HallusionBench:image",
@@ -133,7 +140,28 @@ def _count_hallusion(rows: Sequence[ScoredRow], *, is_lmms: bool, keeps_all: boo
     return found
 
 
+def _find_hallusion_set(row: ScoredRow) -> Hashable:
+    finer, part, _, _ = _read_hallusion(row, is_lmms=True)
+    return get_column(row, "category"), finer, part
+
+
+_declare = partial(declare_aggregate, headline="mean", sees_unscored=True, version="2")
+_count_lmms = partial(_count_hallusion, is_lmms=True)
+
+
+@_declare(
+    "hallusion",
+    partial(_count_hallusion, is_lmms=False),
+    unit=lambda row: _read_hallusion(row, is_lmms=False)[:2],
+)
+@_declare("hallusion-lmms", _count_lmms, unit=_find_hallusion_set)
+@_declare("hallusion-yes-lmms", partial(_count_lmms, keeps_all=True), unit=_find_hallusion_set)
 def _combine_hallusion(total: Counts) -> MetricTable:
+    """Accuracy by question, by figure, and by question over its figures.
+
+    Questions without a figure are not in fAcc in lmms-eval, as the authors have it, but for its way without a
+    judge.
+    """
     table: dict[str, dict[str, float | None]] = {}
     for group, one in average(total).items():
         figures = divide(total.get((group, "f", "all"), 0), total.get((group, "f", "n"), 0))
@@ -142,36 +170,6 @@ def _combine_hallusion(total: Counts) -> MetricTable:
         mean = None if None in three else sum(value or 0.0 for value in three) / 3
         table[group] = {"mean": mean, "aAcc": three[0], "fAcc": figures, "qAcc": questions}
     return table
-
-
-def _find_hallusion_set(row: ScoredRow) -> Hashable:
-    finer, part, _, _ = _read_hallusion(row, is_lmms=True)
-    return get_column(row, "category"), finer, part
-
-
-for _name, _unit, _count, _about in (
-    (
-        "hallusion",
-        lambda row: _read_hallusion(row, is_lmms=False)[:2],
-        partial(_count_hallusion, is_lmms=False),
-        "accuracy by question, by figure, and by question over its figures",
-    ),
-    (
-        "hallusion-lmms",
-        _find_hallusion_set,
-        partial(_count_hallusion, is_lmms=True),
-        "as hallusion; questions without a figure are not in fAcc (lmms-eval, as the authors)",
-    ),
-    (
-        "hallusion-yes-lmms",
-        _find_hallusion_set,
-        partial(_count_hallusion, is_lmms=True, keeps_all=True),
-        "as hallusion-lmms; questions without a figure are in fAcc (lmms-eval without a judge)",
-    ),
-):
-    declare_aggregate(_name, _about, _count, unit=_unit, headline="mean", sees_unscored=True, version="2")(
-        _combine_hallusion
-    )
 
 
 # Whether the reply agrees with the reference.

@@ -13,15 +13,12 @@ from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import Counts, average, count_by, declare_aggregate, get_column
 from eyechart.score.judges import ask_judge, get_fact, give, official_judged
 from eyechart.score.lmms import cut_reasoning
-from eyechart.types import CannotAggregate, Judging, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
     "llavabench",
     "conversation, description and reasoning on 24 images",
-    group="open",
-    size="60 questions",
-    paper="https://arxiv.org/abs/2304.08485",
-    licence="CC BY-NC 4.0",
+    Card("open", "60 questions", "https://arxiv.org/abs/2304.08485", "CC BY-NC 4.0"),
     aliases=("llava_in_the_wild",),
     file="LLaVABench",
     hub="lmms-lab/llava-bench-in-the-wild:train",
@@ -128,19 +125,17 @@ def _combine_grades(total: Counts, *, decimals: int | None) -> MetricTable:
     return table
 
 
-for _name, _decimals, _note in (
-    ("llavabench", None, ""),
-    ("llavabench-lmms", 3, "; both means rounded to three decimals (lmms-eval)"),
-):
+_count_grades = count_by(
+    lambda row: filter(None, (get_column(row, "category"),)),
+    **{grade: partial(_read_grade, name=grade) for grade in ("grade", "reference grade")},
+)
+for _name, _decimals in (("llavabench", None), ("llavabench-lmms", 3)):  # decimals of both means
     declare_aggregate(
         _name,
-        f"points: mean grade, as percent of the reference answers' mean grade{_note}",
-        count_by(
-            lambda row: filter(None, (get_column(row, "category"),)),
-            **{grade: partial(_read_grade, name=grade) for grade in ("grade", "reference grade")},
-        ),
+        _count_grades,
         headline="relative",
         scale="points",
+        about="points: mean grade, as percent of the reference answers' mean grade",
     )(partial(_combine_grades, decimals=_decimals))
 
 

@@ -8,15 +8,12 @@ from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.judges import ask_judge, give, official_judged
 from eyechart.score.reading import score_official
-from eyechart.types import Judging, NoJudge, Reply, Sample, Score
+from eyechart.types import Card, Judging, NoJudge, Reply, Sample, Score
 
 Entry(
     "logicvista",
     "diagrams, patterns, puzzles",
-    group="reasoning",
-    size="448 questions",
-    paper="https://arxiv.org/abs/2407.04973",
-    licence="Apache-2.0",
+    Card("reasoning", "448 questions", "https://arxiv.org/abs/2407.04973", "Apache-2.0"),
     file="LogicVista",
     hub="lscpku/LogicVista:test",
     change_row=lambda row: {"index": row["id"]},

@@ -11,7 +11,7 @@ from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.judges import ask_judge, official_judged
 from eyechart.score.math import extract_answer, score_answer
 from eyechart.score.text import parse_literal
-from eyechart.types import Judging, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Judging, Reply, Sample, Score, ScoredRow
 
 for _part in ("", "vision_only", "vision_dominant", "vision_intensive", "text_lite", "text_dominant"):
     _name = f"mathverse_mini_{_part}".strip("_").replace("_", "-")
@@ -19,10 +19,12 @@ for _part in ("", "vision_only", "vision_dominant", "vision_intensive", "text_li
     Entry(
         _name,
         "geometry and functions, one problem in versions from text to image",
-        group="math",
-        size="3,940 rows" if _name == "mathverse-mini" else "788 questions",
-        paper="https://arxiv.org/abs/2403.14624",
-        licence="MIT",
+        Card(
+            "math",
+            "3,940 rows" if _name == "mathverse-mini" else "788 questions",
+            "https://arxiv.org/abs/2403.14624",
+            "MIT",
+        ),
         aliases=(_name.replace("mini", "testmini").replace("-", "_"),),
         file={_file: ""} | ({f"{_file}_cot": "vlmevalkit-cot"} if _part == "vision_only" else {}),
         hub=f"CaraJ/MathVerse-lmmseval:testmini{_part and f'_{_part}'}.parquet",

@@ -19,7 +19,7 @@ from eyechart.score.expressions import evaluate_latex, evaluate_old_latex, evalu
 from eyechart.score.lmms import lmms_scorer
 from eyechart.score.math import RULES, fetch_or_extract, list_options, read_as
 from eyechart.score.reading import score_official
-from eyechart.types import Judging, Reply, Sample, Score
+from eyechart.types import Card, Judging, Reply, Sample, Score
 
 
 def ask_mathvision(sample: Sample) -> str:
@@ -38,10 +38,7 @@ for _name, _file, _split, _size in (
     Entry(
         _name,
         "competition problems of all school years",
-        group="math",
-        size=f"{_size} questions",
-        paper="https://arxiv.org/abs/2402.14804",
-        licence="MIT",
+        Card("math", f"{_size} questions", "https://arxiv.org/abs/2402.14804", "MIT"),
         aliases=(f"mathvision_{_split}",),
         file=_file,
         hub=f"MathLLMs/MathVision:{_split}",

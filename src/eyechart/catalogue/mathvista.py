@@ -22,7 +22,7 @@ from eyechart.score.judges import official_judged
 from eyechart.score.lmms import cut_reasoning
 from eyechart.score.math import RULES, extract_answer, fetch_or_extract, list_options, read_as, score_answer
 from eyechart.score.text import parse_literal
-from eyechart.types import Judging, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Judging, Reply, Sample, Score, ScoredRow
 
 _QUESTION = re.compile(r"Question:\s*(.*?)(?:\nChoices:|\Z)", re.DOTALL)
 _REAL = (
@@ -72,10 +72,7 @@ def change_mathvista(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "mathvista-mini",
     "figures, plots, geometry and puzzles",
-    group="math",
-    size="1,000 questions",
-    paper="https://arxiv.org/abs/2310.02255",
-    licence="CC BY-SA 4.0",
+    Card("math", "1,000 questions", "https://arxiv.org/abs/2310.02255", "CC BY-SA 4.0"),
     aliases=("mathvista_testmini",),
     file="MathVista_MINI",
     hub="AI4Math/MathVista:testmini",

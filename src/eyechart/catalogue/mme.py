@@ -13,7 +13,7 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask, ask_with
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
-from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 ask_mme = ask_with(
     lambda sample: sample.question.strip().replace(" Please answer yes or no.", "") + f"\n{BRIEFLY}"
@@ -23,10 +23,7 @@ ask_mme = ask_with(
 Entry(
     "mme",
     "14 abilities, two questions per image",
-    group="general",
-    size="2,374 questions",
-    paper="https://arxiv.org/abs/2306.13394",
-    licence="research only",
+    Card("general", "2,374 questions", "https://arxiv.org/abs/2306.13394", "research only"),
     file="MME",
     hub="lmms-lab/MME:test",
     change_row=lambda row: {"image_path": row["question_id"], "question_id": None},
@@ -114,6 +111,6 @@ for _name, _about, _exactly, _rest in (
     ),
 ):
     declare_aggregate(
-        _name, _about, partial(_count_image, exactly=_exactly), unit=_find_image, headline="total", scale="points",
-        sees_unscored=True,
+        _name, partial(_count_image, exactly=_exactly), unit=_find_image, headline="total", scale="points",
+        sees_unscored=True, about=_about,
     )(partial(_combine_mme, rest=_rest))  # fmt: skip

@@ -20,7 +20,7 @@ from eyechart.score.judges import ask_judge, get_fact, official_judged
 from eyechart.score.lmms import lmms_scorer
 from eyechart.score.reading import score_official
 from eyechart.score.text import compare_spelling, parse_literal, to_number
-from eyechart.types import Judging, MetricTable, NoJudge, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Judging, MetricTable, NoJudge, Reply, Sample, Score, ScoredRow
 
 _MAX_PAGES = 120  # of a document, as in the paper
 
@@ -28,10 +28,7 @@ _MAX_PAGES = 120  # of a document, as in the paper
 Entry(
     "mmlongbench-doc",
     "documents of many pages, some questions not answerable",
-    group="documents",
-    size="1,082 questions",
-    paper="https://arxiv.org/abs/2407.01523",
-    licence="Apache-2.0",
+    Card("documents", "1,082 questions", "https://arxiv.org/abs/2407.01523", "Apache-2.0"),
     file="MMLongBench_DOC",
     hub="yubo2333/MMLongBench-Doc:train",
     images=Apart("documents/"),
@@ -291,25 +288,18 @@ def _says_none(text: str) -> bool:
     return clean_mmlongbench(text) == UNANSWERABLE
 
 
+@declare_aggregate(
+    "mmlongbench", count_by(partial(_list_groups, is_none=lambda text: text == NOT_ANSWERABLE)), headline="F1"
+)
+@declare_aggregate("mmlongbench-lmms", count_by(partial(_list_groups, is_none=_says_none)), headline="F1")
 def _combine_answerable(total: Counts) -> MetricTable:
+    """F1 of recall (answerable questions) and precision (answered ones)."""
     table = average(total)
     recall, precision = (table.pop(name, {}).get("accuracy") for name in ("answerable", "answered"))
     f1 = None
     if recall is not None and precision is not None:
         f1 = divide(2 * recall * precision, recall + precision)
     return {**table, ALL: {"F1": f1, "recall": recall, "precision": precision, **table.get(ALL, {})}}
-
-
-for _name, _is_none, _note in (
-    ("mmlongbench", lambda text: text == NOT_ANSWERABLE, ""),
-    ("mmlongbench-lmms", _says_none, ", in any spelling (lmms-eval)"),
-):
-    declare_aggregate(
-        _name,
-        f"F1 of recall (answerable questions) and precision (answered ones){_note}",
-        count_by(partial(_list_groups, is_none=_is_none)),
-        headline="F1",
-    )(_combine_answerable)
 
 
 # The answer in a reply, with its form.

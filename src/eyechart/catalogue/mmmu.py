@@ -26,6 +26,7 @@ from eyechart.score.text import get_answers, list_accepted
 from eyechart.score.thinking import show_reply
 from eyechart.types import (
     CannotAggregate,
+    Card,
     JudgedScorer,
     Judging,
     Message,
@@ -91,10 +92,7 @@ def name_subject(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "mmmu-val",
     "college exams in 30 subjects",
-    group="knowledge",
-    size="900 questions",
-    paper="https://arxiv.org/abs/2311.16502",
-    licence="Apache-2.0",
+    Card("knowledge", "900 questions", "https://arxiv.org/abs/2311.16502", "Apache-2.0"),
     file="MMMU_DEV_VAL",
     hub="lmms-lab/MMMU:validation",
     also_hub=[f"MMMU/MMMU:{subject}/validation" for several in DOMAINS.values() for subject in several],
@@ -119,10 +117,7 @@ Entry(
 Entry(
     "mmmu-pro",
     "MMMU's questions with ten options",
-    group="knowledge",
-    size="1,730 questions",
-    paper="https://arxiv.org/abs/2409.02813",
-    licence="Apache-2.0",
+    Card("knowledge", "1,730 questions", "https://arxiv.org/abs/2409.02813", "Apache-2.0"),
     aliases=("mmmu_pro_standard",),
     file={"MMMU_Pro_10c": "", "MMMU_Pro_10c_COT": "vlmevalkit-cot"},
     hub="MMMU/MMMU_Pro:standard (10 options)/test",
@@ -156,10 +151,7 @@ Entry(
 Entry(
     "mmmu-pro-vision",
     "the same questions, photographed or as a screenshot",
-    group="knowledge",
-    size="1,730 questions",
-    paper="https://arxiv.org/abs/2409.02813",
-    licence="Apache-2.0",
+    Card("knowledge", "1,730 questions", "https://arxiv.org/abs/2409.02813", "Apache-2.0"),
     file={"MMMU_Pro_V": "", "MMMU_Pro_V_COT": "vlmevalkit-cot"},
     hub="MMMU/MMMU_Pro:vision/test",
     change_row=lambda row: {"category": row["subject"], "question": "placeholder"},
@@ -438,7 +430,6 @@ def _get_pick(row: ScoredRow) -> float | None:
 
 @declare_aggregate(
     "mmmu",
-    "accuracy over all rows, by domain and subject",
     count_by(
         _groups_mmmu,
         picks=lambda row: _get_pick(row) is not None,
@@ -448,6 +439,7 @@ def _get_pick(row: ScoredRow) -> float | None:
     headline="accuracy",
 )
 def _combine_mmmu(total: Counts) -> MetricTable:
+    """Accuracy over all rows, by domain and subject."""
     found = average(total)
     n, value, picks, expected = (total.get((ALL, name), 0) for name in ("n", "value", "picks", "expected"))
     if n and picks:
@@ -471,7 +463,6 @@ def _count_questions(row: ScoredRow) -> int:
 
 @declare_aggregate(
     "mmmu-pro-lmms",
-    "accuracy by subject and domain; within a subject, a row counts once per question",
     count_by(
         lambda row: (get_column(row, "subject", "category").replace(" ", "_"),),
         questions=_count_questions,
@@ -480,6 +471,7 @@ def _count_questions(row: ScoredRow) -> int:
     headline="accuracy",
 )
 def _combine_composite(total: Counts) -> MetricTable:
+    """Accuracy by subject and domain; within a subject, a row counts once per question."""
     table: dict[str, dict[str, float | None]] = {ALL: {}}
     groups: dict[str, list[str]] = {ALL: []}
     for subject in [group for group in average(total) if group != ALL]:

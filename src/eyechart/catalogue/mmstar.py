@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import LETTER, ask_with
-from eyechart.types import Sample
+from eyechart.types import Card, Sample
 
 _INLINE = re.compile(r"\n?Options:\s*A: (.*?), B: (.*?), C: (.*?), D: (.*)$", re.DOTALL)
 
@@ -33,10 +33,7 @@ def ask_mmstar(sample: Sample) -> str:
 Entry(
     "mmstar",
     "six abilities, questions that need the image",
-    group="general",
-    size="1,500 questions",
-    paper="https://arxiv.org/abs/2403.20330",
-    licence="see its page",
+    Card("general", "1,500 questions", "https://arxiv.org/abs/2403.20330", "see its page"),
     file="MMStar",
     hub="Lin-Chen/MMStar:mmstar.parquet",
     also_hub=["Lin-Chen/MMStar:val"],

@@ -9,15 +9,12 @@ from eyechart.prompt.published import ask
 from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import Counts, average, count_by, declare_aggregate, get_column
 from eyechart.score.judges import ask_judge, give, official_judged, read_share
-from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
     "mmvet",
     "six abilities at once, answers of a sentence",
-    group="open",
-    size="218 questions",
-    paper="https://arxiv.org/abs/2308.02490",
-    licence="CC BY-NC 4.0",
+    Card("open", "218 questions", "https://arxiv.org/abs/2308.02490", "CC BY-NC 4.0"),
     file="MMVet",
     hub="lmms-lab/MMVet:test",
     change_row=lambda row: {
@@ -53,13 +50,9 @@ def _list_capabilities(row: ScoredRow) -> Iterable[str]:
     return [*(one for one in CAPABILITIES if one in category), category.replace(",", "_")]
 
 
-@declare_aggregate(
-    "mmvet",
-    "the judge's grades, by capability and combination of capabilities",
-    count_by(_list_capabilities),
-    headline="score",
-)
+@declare_aggregate("mmvet", count_by(_list_capabilities), headline="score")
 def _combine_mmvet(total: Counts) -> MetricTable:
+    """The judge's grades, by capability and combination of capabilities."""
     return average(total, name="score")
 
 

@@ -9,15 +9,12 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.lmms import reading_scorer
-from eyechart.types import CannotAggregate, MetricTable, ScoredRow
+from eyechart.types import CannotAggregate, Card, MetricTable, ScoredRow
 
 Entry(
     "mmvp",
     "pairs of images that CLIP confuses",
-    group="perception",
-    size="300 questions",
-    paper="https://arxiv.org/abs/2401.06209",
-    licence="MIT",
+    Card("perception", "300 questions", "https://arxiv.org/abs/2401.06209", "MIT"),
     file="MMVP",
     hub="lmms-lab-eval/MMVP:train",
     change_row=lambda row: {
@@ -72,28 +69,13 @@ def read_mmvp_gold(gold: str) -> str:
 # -- The official number: pairs of neighbouring rows with the same question
 
 
-def _combine_pairs(total: Counts) -> MetricTable:
-    pairs = divide(total.get("both", 0), total.get("pairs", 0))
-    return {ALL: {"pairs": pairs, "accuracy": divide(total.get("value", 0), total.get("n", 0))}}
-
-
 def _count_pair(rows: Sequence[ScoredRow]) -> Counts:
     if len(rows) != 2 or rows[0].question != rows[1].question:
         raise CannotAggregate(
             f"MMVP: row {rows[0].position + 1} has no neighbour with the same question",
             hint="--limit must be even",
         )
-    values = [row.value for row in rows]
-    return {"pairs": 1, "both": values[0] * values[1], "n": 2, "value": sum(values)}
-
-
-declare_aggregate(
-    "mmvp",
-    "the share of pairs with both questions right",
-    _count_pair,
-    unit=lambda row: row.position // 2,
-    headline="pairs",
-)(_combine_pairs)
+    return _count_pair_lmms(rows)
 
 
 def find_pair(sample_id: str) -> int:
@@ -113,15 +95,15 @@ def find_pair(sample_id: str) -> int:
 
 def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
     values = [row.value for row in rows]
+    found: Counts = {"n": len(rows), "value": sum(values)}
     if len(rows) != 2:  # as published, no pair
-        return {"n": len(rows), "value": sum(values)}
-    return {"n": 2, "value": sum(values), "pairs": 1, "both": values[0] * values[1]}
+        return found
+    return {**found, "pairs": 1, "both": values[0] * values[1]}
 
 
-declare_aggregate(
-    "mmvp-lmms",
-    "as mmvp; pairs by index, incomplete ones are left out (lmms-eval)",
-    _count_pair_lmms,
-    unit=lambda row: find_pair(row.id),
-    headline="pairs",
-)(_combine_pairs)
+@declare_aggregate("mmvp", _count_pair, unit=lambda row: row.position // 2, headline="pairs")
+@declare_aggregate("mmvp-lmms", _count_pair_lmms, unit=lambda row: find_pair(row.id), headline="pairs")
+def _combine_pairs(total: Counts) -> MetricTable:
+    """The share of pairs with both questions right; lmms-eval finds them by index and leaves out incomplete ones."""
+    pairs = divide(total.get("both", 0), total.get("pairs", 0))
+    return {ALL: {"pairs": pairs, "accuracy": divide(total.get("value", 0), total.get("n", 0))}}

@@ -10,6 +10,7 @@ from eyechart.data.files.rows import read_literal
 from eyechart.prompt.published import ask
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import reading_scorer
+from eyechart.types import Card
 
 
 def list_pairs(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -28,10 +29,7 @@ def list_pairs(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 Entry(
     "mtvqa",
     "text in photographs, nine languages",
-    group="documents",
-    size="6,778 questions",
-    paper="https://arxiv.org/abs/2405.11985",
-    licence="CC BY-NC 4.0",
+    Card("documents", "6,778 questions", "https://arxiv.org/abs/2405.11985", "CC BY-NC 4.0"),
     file="MTVQA_TEST",
     hub="ByteDance/MTVQA:test",
     change_row=list_pairs,

@@ -6,14 +6,12 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_in_place, choose
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import is_same_text, read_leading, reading_scorer
+from eyechart.types import Card
 
 Entry(
     "muirbench",
     "12 tasks over several images, some not answerable",
-    group="several images",
-    size="2,600 questions",
-    paper="https://arxiv.org/abs/2406.09411",
-    licence="CC BY 4.0",
+    Card("several images", "2,600 questions", "https://arxiv.org/abs/2406.09411", "CC BY 4.0"),
     file="MUIRBench",
     hub="MUIRBENCH/MUIRBENCH:test",
     change_row=lambda row: {"index": row["idx"], "category": row["task"]},

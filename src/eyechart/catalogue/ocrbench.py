@@ -9,15 +9,12 @@ from eyechart.prompt.published import ask
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
 from eyechart.score.lmms import lmms_scorer, score_short
 from eyechart.score.text import FULL_WIDTH, HANDWRITTEN_MATHS, get_answers, list_accepted
-from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
     "ocrbench",
     "text recognition, documents, key information, handwritten formulas",
-    group="documents",
-    size="1,000 questions",
-    paper="https://arxiv.org/abs/2305.07895",
-    licence="MIT",
+    Card("documents", "1,000 questions", "https://arxiv.org/abs/2305.07895", "MIT"),
     file="OCRBench",
     hub="echo840/OCRBench:test",
     change_row=lambda row: {"category": row["question_type"]},
@@ -82,15 +79,11 @@ def _count_points(rows: Sequence[ScoredRow]) -> Counts:
 
 
 @declare_aggregate(
-    "ocrbench",
-    "right answers, of 1000 in the published set, and by part",
-    _count_points,
-    headline="Final Score",
-    scale="points",
-    sees_unscored=True,
-    version="2",
+    "ocrbench", _count_points, headline="Final Score", scale="points", sees_unscored=True, version="2"
 )
 def _combine_points(total: Counts) -> MetricTable:
+    """Right answers, of 1000 in the published set, and by part."""
+
     def count(category: str) -> float | None:
         """The points of a category; its rows without a score are taken to be as the others are."""
         rows = total.get((category, "rows"), 0)

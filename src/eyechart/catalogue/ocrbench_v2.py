@@ -31,7 +31,7 @@ from eyechart.score.judges import MAX_JSON_CHARS, get_fact, parse_json
 from eyechart.score.markup import Node, compute_edit_similarity, compute_teds, compute_tree_distance
 from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted, parse_literal
-from eyechart.types import CannotAggregate, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import CannotAggregate, Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 _hide_boxes = withhold("bbox", "content")
 
@@ -64,10 +64,7 @@ for _name, _file, _size in (
     Entry(
         _name,
         "31 kinds of tasks on text in images, English and Chinese",
-        group="documents",
-        size=_size,
-        paper="https://arxiv.org/abs/2501.00321",
-        licence="MIT",
+        Card("documents", _size, "https://arxiv.org/abs/2501.00321", "MIT"),
         file=_file,
         hub="ling99/OCRBench_v2:test" if _name == "ocrbench-v2" else (),
         also_hub=["QYWH/ocrbench_v2:OCRBench_v2.tsv"] if _name == "ocrbench-v2" else (),
@@ -545,13 +542,9 @@ def _find_part(row: ScoredRow) -> Sequence[str]:
     return (PARTS[task],)
 
 
-@declare_aggregate(
-    "ocrbench-v2",
-    "English and Chinese: the mean of their parts, each the mean of its rows",
-    count_by(_find_part),
-    headline="English",
-)
+@declare_aggregate("ocrbench-v2", count_by(_find_part), headline="English")
 def _combine(total: Counts) -> MetricTable:
+    """English and Chinese: the mean of their parts, each the mean of its rows."""
     found = average(total)
     whole: dict[str, float | None] = {}
     for language, name in (("en", "English"), ("cn", "Chinese")):

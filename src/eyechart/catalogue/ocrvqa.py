@@ -9,15 +9,12 @@ from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.registry import scorer
 from eyechart.score.lmms import gqa, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 OCRVQA = Entry(
     "ocrvqa-test",
     "book covers",
-    group="documents",
-    size="about 100,000 questions",
-    paper="https://doi.org/10.1109/ICDAR.2019.00156",
-    licence="see its page",
+    Card("documents", "about 100,000 questions", "https://doi.org/10.1109/ICDAR.2019.00156", "see its page"),
     file="OCRVQA_TEST",
     hub="howard-hou/OCR-VQA:test",
     change_row=lambda row: [
@@ -33,7 +30,7 @@ replace(
     OCRVQA,
     name="ocrvqa",
     about="book covers, a sample of the questions",
-    size="3,072 questions",
+    facts=replace(OCRVQA.facts, size="3,072 questions"),
     file="OCRVQA_TESTCORE",
     hub=(),
     note="VLMEvalKit's sample of `ocrvqa-test`; it is not on the hub.",

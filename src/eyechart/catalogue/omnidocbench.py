@@ -24,7 +24,7 @@ from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide, ge
 from eyechart.score.judges import get_fact, parse_json
 from eyechart.score.markup import MAX_CHARS, compute_teds
 from eyechart.score.reading import score_official
-from eyechart.types import MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, MetricTable, Reply, Sample, Score, ScoredRow
 
 _TO_MARKDOWN = r"""You are an AI assistant specialized in converting PDF images to Markdown format. Please follow these instructions for the conversion:
 
@@ -56,10 +56,7 @@ _TO_MARKDOWN = r"""You are an AI assistant specialized in converting PDF images 
 Entry(
     "omnidocbench",
     "pages of nine kinds of documents, to be written in Markdown",
-    group="documents",
-    size="981 pages",
-    paper="https://arxiv.org/abs/2412.07626",
-    licence="see its page",
+    Card("documents", "981 pages", "https://arxiv.org/abs/2412.07626", "see its page"),
     file="OmniDocBench",
     hub="ouyanglinke/OmniDocBench_tsv:OmniDocBench.tsv",
     change_file_row=lambda row: {"question": row.get("question") or "Write this page in Markdown."},
@@ -401,14 +398,9 @@ def _count_parts(rows: Sequence[ScoredRow]) -> Counts:
 _NAMES = ("text edit", "formula edit", "table TEDS", "table edit", "order edit")
 
 
-@declare_aggregate(
-    "omnidocbench",
-    "mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language",
-    _count_parts,
-    headline="overall edit",
-    parity="",
-)
+@declare_aggregate("omnidocbench", _count_parts, headline="overall edit", parity="")
 def _combine_parts(total: Counts) -> MetricTable:
+    """Mean edit distance of texts, formulas, tables and order (lower is better), TEDS; by language."""
     table: dict[str, dict[str, float | None]] = {}
     for group in dict.fromkeys((ALL, *(str(key[0]) for key in total if isinstance(key, tuple)))):
         means = {

@@ -7,7 +7,7 @@ import re
 from eyechart.catalogue.entry import VLMEVALKIT, Entry, Kit, read_letter
 from eyechart.prompt.published import ask_with, choose
 from eyechart.score.lmms import reading_scorer
-from eyechart.types import Sample
+from eyechart.types import Card, Sample
 
 _OMNISPATIAL = """
 You are a spatial-reasoning assistant.
@@ -55,10 +55,7 @@ def _ask_authors(told: str) -> Kit:
 Entry(
     "omnispatial",
     "dynamics, interaction, logic and perspective",
-    group="spatial",
-    size="1,533 questions",
-    paper="https://arxiv.org/abs/2506.03135",
-    licence="Apache-2.0",
+    Card("spatial", "1,533 questions", "https://arxiv.org/abs/2506.03135", "Apache-2.0"),
     file={
         "OmniSpatialBench": "",
         "OmniSpatialBench_default": "authors-default",

@@ -7,14 +7,12 @@ import re
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
 from eyechart.prompt.published import ask
 from eyechart.score.lmms import reading_scorer
+from eyechart.types import Card
 
 Entry(
     "pixmo-count",
     "how many objects, labelled by people",
-    group="counting",
-    size="527 questions",
-    paper="https://arxiv.org/abs/2409.17146",
-    licence="ODC-BY 1.0",
+    Card("counting", "527 questions", "https://arxiv.org/abs/2409.17146", "ODC-BY 1.0"),
     hub="kcz358/pixmo-count:test",
     change_row=lambda row: {"question": row["question"].replace("<image>", "").strip()},
     prompt=ask("\nAnswer with a single number."),

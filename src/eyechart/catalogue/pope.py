@@ -10,15 +10,12 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.aggregates import ALL, Counts, average, declare_aggregate, divide, get_column
 from eyechart.score.lmms import reading_scorer
-from eyechart.types import MetricTable, ScoredRow
+from eyechart.types import Card, MetricTable, ScoredRow
 
 Entry(
     "pope",
     "is this object in the image?",
-    group="hallucination",
-    size="9,000 questions",
-    paper="https://arxiv.org/abs/2305.10355",
-    licence="MIT",
+    Card("hallucination", "9,000 questions", "https://arxiv.org/abs/2305.10355", "MIT"),
     file="POPE",
     hub="lmms-lab/POPE:test",
     change_row=lambda row: {"answer": str(row["answer"]).title(), "index": row["id"], "id": None},
@@ -78,12 +75,12 @@ def _combine_f1(total: Counts, *, missed: str) -> MetricTable:
     return table
 
 
-declare_aggregate(
-    "pope-f1", "F1 of yes over all rows, repeated per category (VLMEvalKit)", count_yes, headline="F1"
-)(partial(_combine_f1, missed="fn"))
-declare_aggregate(
-    "pope-f1-lmms",
-    "F1 of yes; replies that are neither yes nor no are left out of the recall (lmms-eval)",
-    count_yes,
-    headline="F1",
-)(partial(_combine_f1, missed="fn, said no"))
+for _name, _missed, _about in (
+    ("pope-f1", "fn", "F1 of yes over all rows, repeated per category (VLMEvalKit)"),
+    (
+        "pope-f1-lmms",
+        "fn, said no",
+        "F1 of yes; replies that are neither are left out of the recall (lmms-eval)",
+    ),
+):
+    declare_aggregate(_name, count_yes, headline="F1", about=_about)(partial(_combine_f1, missed=_missed))

@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, list_options
-from eyechart.types import Sample
+from eyechart.types import Card, Sample
 
 _LINES = re.compile(r"^\s*([A-Z])\. ?(.*)$", re.MULTILINE)
 _CLOSING = re.compile(r"\s*Please answer directly with [^\n]*$")
@@ -37,10 +37,7 @@ def ask_realworldqa(sample: Sample) -> str:
 Entry(
     "realworldqa",
     "photographs, many from vehicles",
-    group="general",
-    size="765 questions",
-    paper="https://x.ai/news/grok-1.5v",
-    licence="CC BY-ND 4.0",
+    Card("general", "765 questions", "https://x.ai/news/grok-1.5v", "CC BY-ND 4.0"),
     file="RealWorldQA",
     hub="lmms-lab/RealWorldQA:test",
     also_hub=["xai-org/RealworldQA"],

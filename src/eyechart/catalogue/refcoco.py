@@ -35,7 +35,7 @@ from eyechart.score.boxes import (
     score_plain_box,
 )
 from eyechart.score.lmms import lmms_scorer
-from eyechart.types import MetricTable, Reply, Sample, Score
+from eyechart.types import Card, MetricTable, Reply, Sample, Score
 
 _BOX = (
     "Bounding box coordinates are specified in the format (top-left x, top-left y, bottom-right x, bottom-right y). "
@@ -85,10 +85,7 @@ def ask_box(sample: Sample) -> str:
 Entry(
     "refcoco",
     "boxes of described objects: RefCOCO, RefCOCO+ and RefCOCOg",
-    group="grounding",
-    size="8 splits",
-    paper="https://arxiv.org/abs/1608.00272",
-    licence="Apache-2.0",
+    Card("grounding", "8 splits", "https://arxiv.org/abs/1608.00272", "Apache-2.0"),
     file="RefCOCO",
     change_file_row=name_row,
     hub="mjuicem/RefCOCO-VLMEvalKit:RefCOCO.tsv",
@@ -293,7 +290,6 @@ def name_split(category: object) -> str | None:
 
 @declare_aggregate(
     "refcoco",
-    "accuracy at IoU .5: the mean over the official splits",
     count_by(
         lambda row: (get_column(row, "split") or name_split(row.meta.get("category")) or "RefCOCO",),
         iou=lambda row: float(row.detail.get("iou") or 0.0),
@@ -301,6 +297,7 @@ def name_split(category: object) -> str | None:
     headline="mean of splits",
 )
 def _combine_splits(total: Counts) -> MetricTable:
+    """Accuracy at IoU .5: the mean over the official splits."""
     table = {
         group: {**one, "IoU": divide(total.get((group, "iou"), 0), one["n"] or 0)}
         for group, one in average(total).items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eyechart.catalogue.entry import Entry, Kit, read_letter
 from eyechart.prompt.published import LETTER, ask_with, list_options
 from eyechart.score.lmms import is_same_text, reading_scorer
-from eyechart.types import Sample
+from eyechart.types import Card, Sample
 
 
 def ask_scienceqa(sample: Sample) -> str:
@@ -17,10 +17,7 @@ def ask_scienceqa(sample: Sample) -> str:
 Entry(
     "scienceqa-test",
     "school science, the questions with an image",
-    group="knowledge",
-    size="2,017 questions",
-    paper="https://arxiv.org/abs/2209.09513",
-    licence="CC BY-NC-SA 4.0",
+    Card("knowledge", "2,017 questions", "https://arxiv.org/abs/2209.09513", "CC BY-NC-SA 4.0"),
     aliases=("scienceqa_img",),
     file="ScienceQA_TEST",
     hub="lmms-lab/ScienceQA:ScienceQA-IMG/test",

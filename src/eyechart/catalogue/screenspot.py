@@ -40,7 +40,7 @@ from eyechart.score.boxes import (
     score_plain_box,
 )
 from eyechart.score.lmms import lmms_scorer
-from eyechart.types import Message, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Message, MetricTable, Reply, Sample, Score, ScoredRow
 
 _SYSTEM = (
     "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform pyautogui "
@@ -100,10 +100,7 @@ def hide_side_box(sample: Sample) -> Sample:
 _CLICKS = Entry(
     "",
     "",
-    group="grounding",
-    size="a part of 1,272 tasks",
-    paper=_PAPER,
-    licence="Apache-2.0",
+    Card("grounding", "a part of 1,272 tasks", _PAPER, "Apache-2.0"),
     is_subset=True,
     prepare=hide_side_box,
     prompt=click,
@@ -122,7 +119,7 @@ for _set, _title, _paper, _place in (
             _CLICKS,
             name=f"{_title}-{_part.lower()}",
             about=f"an element of a {_part.lower()} screenshot to click",
-            paper=_paper,
+            facts=replace(_CLICKS.facts, paper=_paper),
             file=f"{_set}_{_part}",
             hub=f"{_place}:test",
             change_row=partial(choose_platform, part=_part),
@@ -141,9 +138,7 @@ for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
         _CLICKS,
         name=f"screenspot-pro-{_part.lower()}",
         about=f"professional software in high resolution: {_part}",
-        size="a part of 1,581 tasks",
-        paper=_PRO,
-        licence="MIT",
+        facts=replace(_CLICKS.facts, size="a part of 1,581 tasks", paper=_PRO, licence="MIT"),
         file=f"ScreenSpot_Pro_{_part}",
         hub="TIGER-Lab/ScreenSpot-Pro:test",
         also_hub=["lmms-lab/ScreenSpot-Pro:train"],
@@ -156,10 +151,7 @@ for _part in ("Development", "Creative", "CAD", "Scientific", "Office", "OS"):
 SCREENSPOT = Entry(
     "screenspot",
     "boxes of elements of screenshots, all platforms",
-    group="grounding",
-    size="1,272 tasks",
-    paper=_PAPER,
-    licence="Apache-2.0",
+    Card("grounding", "1,272 tasks", _PAPER, "Apache-2.0"),
     hub="rootsautomation/ScreenSpot:test",
     change_row=lambda row: {"question": row["instruction"]},
     prepare=hide_box,
@@ -180,9 +172,7 @@ for _title, _paper, _place, _copies, _count in (
         SCREENSPOT,
         name=_title,
         about="elements of screenshots to click, all platforms",
-        size=f"{_count} tasks",
-        paper=_paper,
-        licence="see its page",
+        facts=replace(SCREENSPOT.facts, size=f"{_count} tasks", paper=_paper, licence="see its page"),
         hub=f"{_place}:test",
         also_hub=_copies,
         prompt=ask(lead=_POINT),
@@ -394,7 +384,6 @@ def _find_kind(row: ScoredRow) -> tuple[str]:
 
 @declare_aggregate(
     "screenspot",
-    "accuracy, unread replies, and accuracy by type and category",
     count_by(
         _find_kind,
         **{
@@ -406,6 +395,7 @@ def _find_kind(row: ScoredRow) -> tuple[str]:
     headline="accuracy",
 )
 def _combine_clicks(total: Counts) -> MetricTable:
+    """Accuracy, unread replies, and accuracy by type and category."""
     table = average(total)
     groups = [group for group in table if group != ALL]
     whole = dict(table.get(ALL, {}))

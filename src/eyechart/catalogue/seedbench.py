@@ -6,14 +6,12 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import is_same_text, reading_scorer
+from eyechart.types import Card
 
 Entry(
     "seedbench-img",
     "nine abilities on single images",
-    group="general",
-    size="14,232 questions",
-    paper="https://arxiv.org/abs/2307.16125",
-    licence="CC BY-NC 4.0",
+    Card("general", "14,232 questions", "https://arxiv.org/abs/2307.16125", "CC BY-NC 4.0"),
     file="SEEDBench_IMG",
     hub="lmms-lab/SEED-Bench:test",
     change_row=lambda row: (
@@ -28,10 +26,7 @@ Entry(
 Entry(
     "seedbench2-plus",
     "charts, maps and web pages",
-    group="charts",
-    size="2,277 questions",
-    paper="https://arxiv.org/abs/2404.16790",
-    licence="CC BY-NC 4.0",
+    Card("charts", "2,277 questions", "https://arxiv.org/abs/2404.16790", "CC BY-NC 4.0"),
     file="SEEDBench2_Plus",
     hub="doolayer/SEED-Bench-2-Plus:test",
     also_hub=["AILab-CVC/SEED-Bench-2-plus"],

@@ -11,15 +11,12 @@ from eyechart.registry import judge_prompt
 from eyechart.score.aggregates import ALL, Counts, declare_aggregate, divide
 from eyechart.score.judges import ask_judge, give, official_judged, parse_json
 from eyechart.score.lmms import normalise_lmms, reading_scorer
-from eyechart.types import Judging, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.types import Card, Judging, MetricTable, Reply, Sample, Score, ScoredRow
 
 Entry(
     "simplevqa",
     "facts about what is shown, English and Chinese",
-    group="knowledge",
-    size="2,025 questions",
-    paper="https://arxiv.org/abs/2502.13059",
-    licence="see its page",
+    Card("knowledge", "2,025 questions", "https://arxiv.org/abs/2502.13059", "see its page"),
     file="SimpleVQA",
     hub="m-a-p/SimpleVQA:test",
     change_row=lambda row: {"index": row["data_id"]},
@@ -102,13 +99,9 @@ def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-@declare_aggregate(
-    "simplevqa",
-    "F1 of right answers among all questions and among those attempted",
-    _count_attempts,
-    headline="F1",
-)
+@declare_aggregate("simplevqa", _count_attempts, headline="F1")
 def _combine_attempts(total: Counts) -> MetricTable:
+    """F1 of right answers among all questions and among those attempted."""
     right, wrong, idle = (
         round(total.get(one, 0) / total["n"], 4) if total.get("n") else 0.0 for one in JUDGED
     )

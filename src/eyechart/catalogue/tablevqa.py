@@ -14,7 +14,7 @@ from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask_with
 from eyechart.registry import scorer
 from eyechart.score.reading import score_official
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 _TABLES = {
     "fintabnetqa": """You are asked to answer questions asked on a image.
@@ -62,10 +62,7 @@ def ask_tablevqa(sample: Sample) -> str:
 Entry(
     "tablevqa",
     "tables as images: finance, facts, Wikipedia",
-    group="documents",
-    size="1,500 questions",
-    paper="https://arxiv.org/abs/2404.19205",
-    licence="CC BY 4.0",
+    Card("documents", "1,500 questions", "https://arxiv.org/abs/2404.19205", "CC BY 4.0"),
     file=("TableVQABench", "tablevqa-bench"),
     hub=[f"terryoo/TableVQA-Bench:{part}" for part in ("fintabnetqa", "vtabfact", "vwtq", "vwtq_syn")],
     change_row=lambda row: {"answer": row["gt"], "split": row["part"]},

@@ -9,15 +9,12 @@ from eyechart.prompt.published import ask
 from eyechart.registry import scorer
 from eyechart.score.lmms import score_short
 from eyechart.score.text import COUNTS
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 Entry(
     "tallyqa",
     "counting, simple and complex questions",
-    group="counting",
-    size="38,589 questions",
-    paper="https://arxiv.org/abs/1810.12440",
-    licence="Apache-2.0",
+    Card("counting", "38,589 questions", "https://arxiv.org/abs/1810.12440", "Apache-2.0"),
     file=("TallyQA", "tallyqa_data"),
     hub="moondream/TallyQA-VLMEvalKit:tallyqa_data.tsv",
     prompt=ask("\nAnswer the question using a single number."),

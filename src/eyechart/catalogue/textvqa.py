@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
+from eyechart.types import Card
 
 Entry(
     "textvqa-val",
     "text in photographs",
-    group="documents",
-    size="5,000 questions",
-    paper="https://arxiv.org/abs/1904.08920",
-    licence="CC BY 4.0",
+    Card("documents", "5,000 questions", "https://arxiv.org/abs/1904.08920", "CC BY 4.0"),
     file="TextVQA_VAL",
     hub="lmms-lab/textvqa:validation",
     change_row=lambda row: {"index": row["question_id"]},

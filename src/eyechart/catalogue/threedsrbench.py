@@ -7,15 +7,17 @@ from collections.abc import Sequence
 
 from eyechart.catalogue.entry import Entry
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
-from eyechart.types import CannotAggregate, MetricTable, ScoredRow
+from eyechart.types import CannotAggregate, Card, MetricTable, ScoredRow
 
 Entry(
     "3dsrbench",
     "height, location, orientation and several objects in 3D",
-    group="spatial",
-    size="11,686 rows: questions, mirrored and with options exchanged",
-    paper="https://arxiv.org/abs/2412.07825",
-    licence="CC BY 4.0",
+    Card(
+        "spatial",
+        "11,686 rows: questions, mirrored and with options exchanged",
+        "https://arxiv.org/abs/2412.07825",
+        "CC BY 4.0",
+    ),
     file="3DSRBench",
     hub="ccvl/3DSRBench:3dsrbench_v1_vlmevalkit_circular.tsv",
     also_hub=["oscarqjh/3DSRBench_lmmseval:3dsr_circular/test"],
@@ -60,35 +62,23 @@ def _count_forms(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-def _combine_forms(total: Counts) -> MetricTable:
-    table = average(total)
-    return {
-        group: {
-            **{
-                way: divide(total.get((group, way, "value"), 0), total.get((group, way, "n"), 0))
-                for way in ("circular", "flip", "flip-circular")
-            },
-            **numbers,
-        }
-        for group, numbers in table.items()
-    }
-
-
 def _find_question(row: ScoredRow) -> str:
-    qid = get_column(row, "qid")
-    if not qid:
-        raise CannotAggregate(
-            f"3DSRBench: row {row.position + 1} has no qid", hint="the published file has the column qid"
-        )
-    return qid[:_QID_CHARS]
+    if qid := get_column(row, "qid"):
+        return qid[:_QID_CHARS]
+    what = f"3DSRBench: row {row.position + 1} has no qid"
+    raise CannotAggregate(what, hint="the published file has the column qid")
 
 
-declare_aggregate(
-    "3dsrbench",
-    "questions whose rotations, mirrored forms or both are all right; all rows",
-    _count_forms,
-    unit=_find_question,
-    headline="circular",
-    sees_unscored=True,
-    version="2",
-)(_combine_forms)
+@declare_aggregate(
+    "3dsrbench", _count_forms, unit=_find_question, headline="circular", sees_unscored=True, version="2"
+)
+def _combine_forms(total: Counts) -> MetricTable:
+    """Questions whose rotations, mirrored forms or both are all right; all rows."""
+    table = {}
+    for group, numbers in average(total).items():
+        shares = {
+            way: divide(total.get((group, way, "value"), 0), total.get((group, way, "n"), 0))
+            for way in ("circular", "flip", "flip-circular")
+        }
+        table[group] = {**shares, **numbers}
+    return table

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import frame
+from eyechart.types import Card
 
 Entry(
     "treebench-vlmevalkit",
     "crowded images, prompt and scoring of VLMEvalKit (`treebench`: those of InSight-o3)",
-    group="perception",
-    size="405 questions",
-    paper="https://arxiv.org/abs/2507.07999",
-    licence="Apache-2.0",
+    Card("perception", "405 questions", "https://arxiv.org/abs/2507.07999", "Apache-2.0"),
     file="TreeBench",
     hub="HaochenWang/TreeBench:TreeBench.tsv",
     prompt=frame("Answer with the correct option's letter directly. \n"),

@@ -9,15 +9,12 @@ from eyechart.prompt.published import ask, ask_with
 from eyechart.registry import scorer
 from eyechart.score.aggregates import declare_means, get_column
 from eyechart.score.lmms import FOUR, reading_scorer, score_letter
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 Entry(
     "visulogic",
     "logic puzzles in images",
-    group="reasoning",
-    size="1,000 questions",
-    paper="https://arxiv.org/abs/2504.15279",
-    licence="Apache-2.0",
+    Card("reasoning", "1,000 questions", "https://arxiv.org/abs/2504.15279", "Apache-2.0"),
     file="VisuLogic",
     hub="VisuLogic/VisuLogic:data.jsonl",
     images=Apart("images.zip", "image_path"),

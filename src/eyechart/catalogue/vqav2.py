@@ -10,7 +10,7 @@ from eyechart.catalogue.entry import LMMS_EVAL, Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask
 from eyechart.score.lmms import average_credit, lmms_scorer, normalise_marks, score_short
 from eyechart.score.text import get_answers, list_accepted
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Card, Reply, Sample, Score
 
 _UNANSWERABLE = "When the provided information is insufficient, respond with 'Unanswerable'."
 
@@ -24,10 +24,7 @@ def list_answers(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "vqav2-val",
     "photographs, ten answers each",
-    group="vqa",
-    size="214,354 questions",
-    paper="https://arxiv.org/abs/1612.00837",
-    licence="CC BY 4.0",
+    Card("vqa", "214,354 questions", "https://arxiv.org/abs/1612.00837", "CC BY 4.0"),
     hub="lmms-lab/VQAv2:validation",
     change_row=list_answers,
     prompt=ask(f"\n{BRIEFLY}"),
@@ -40,10 +37,7 @@ Entry(
 Entry(
     "okvqa-val",
     "photographs, questions that need knowledge",
-    group="vqa",
-    size="5,046 questions",
-    paper="https://arxiv.org/abs/1906.00067",
-    licence="CC BY 4.0",
+    Card("vqa", "5,046 questions", "https://arxiv.org/abs/1906.00067", "CC BY 4.0"),
     aliases=("ok_vqa_val2014",),
     hub="lmms-lab/OK-VQA:val2014",
     change_row=list_answers,
@@ -56,10 +50,7 @@ Entry(
 Entry(
     "vizwiz-val",
     "photographs and questions of blind people",
-    group="vqa",
-    size="4,319 questions",
-    paper="https://arxiv.org/abs/1802.08218",
-    licence="CC BY 4.0",
+    Card("vqa", "4,319 questions", "https://arxiv.org/abs/1802.08218", "CC BY 4.0"),
     aliases=("vizwiz_vqa_val",),
     file="VizWiz",
     hub="lmms-lab/VizWiz-VQA:val",

@@ -7,14 +7,12 @@ import re
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import choose
 from eyechart.score.lmms import FOUR, reading_scorer
+from eyechart.types import Card
 
 Entry(
     "vstar-vlmevalkit",
     "small things in photographs, prompt and scoring of VLMEvalKit (`vstar`: those of InSight-o3)",
-    group="perception",
-    size="191 questions",
-    paper="https://arxiv.org/abs/2312.14135",
-    licence="MIT",
+    Card("perception", "191 questions", "https://arxiv.org/abs/2312.14135", "MIT"),
     file="VStarBench",
     hub="lmms-lab/vstar-bench:test",
     change_row=lambda row: {

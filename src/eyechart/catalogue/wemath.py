@@ -10,7 +10,7 @@ from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask_with, frame
 from eyechart.score.aggregates import ALL, Counts, count_by, declare_aggregate, divide, get_column
 from eyechart.score.lmms import LETTERS, reading_scorer
-from eyechart.types import MetricTable, ScoredRow
+from eyechart.types import Card, MetricTable, ScoredRow
 
 _OPTION_MARK = re.compile(r"(?:^|;)\s*([A-Z])\.\s*")
 _WEMATH_HINT = (
@@ -34,10 +34,7 @@ def change_wemath(row: Mapping[str, Any]) -> dict[str, Any]:
 Entry(
     "wemath",
     "steps of problems: knowing each, and all of them",
-    group="math",
-    size="1,740 questions",
-    paper="https://arxiv.org/abs/2407.01284",
-    licence="CC BY-NC 4.0",
+    Card("math", "1,740 questions", "https://arxiv.org/abs/2407.01284", "CC BY-NC 4.0"),
     file={"WeMath": "", "WeMath_COT": "vlmevalkit-cot"},
     hub="We-Math/We-Math:testmini",
     change_row=change_wemath,
@@ -181,7 +178,6 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
 
 @declare_aggregate(
     "wemath",
-    "strict and loose score over problems of two and three steps, of 525",
     _count_problem,
     unit=lambda row: get_column(row, "ID", "problem_id", "id") or row.id,
     headline="strict",
@@ -190,6 +186,7 @@ def _count_problem(rows: Sequence[ScoredRow]) -> Counts:
 )
 def _combine_wemath(total: Counts) -> MetricTable:
     # The score is what failings leave of all problems, so problems without a score would count as mastered.
+    """Strict and loose score over problems of two and three steps, of 525."""
     n, n_scored = total.get("problems", 0), total.get("scored problems", 0)
     whole = WEMATH_PROBLEMS * n_scored / n if n else WEMATH_PROBLEMS
     gaps, unable = total.get("knowledge", 0), total.get("generalization", 0)

@@ -9,14 +9,12 @@ from decimal import Decimal
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import ask
 from eyechart.score.lmms import reading_scorer
+from eyechart.types import Card
 
 ZEROBENCH = Entry(
     "zerobench",
     "questions that no model could answer",
-    group="reasoning",
-    size="100 questions",
-    paper="https://arxiv.org/abs/2502.09696",
-    licence="see its page",
+    Card("reasoning", "100 questions", "https://arxiv.org/abs/2502.09696", "see its page"),
     file=("ZEROBench", "zerobench"),
     hub="jonathan-roberts1/zerobench:zerobench",
     change_row=lambda row: {
@@ -40,7 +38,7 @@ replace(
     ZEROBENCH,
     name="zerobench-sub",
     about="the steps of ZEROBench's questions",
-    size="334 questions",
+    facts=replace(ZEROBENCH.facts, size="334 questions"),
     file=("ZEROBench_sub", "zerobench_sub"),
     hub="jonathan-roberts1/zerobench:zerobench_subquestions",
 ).register()

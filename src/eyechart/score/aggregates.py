@@ -73,16 +73,20 @@ def average(total: Counts, *, name: str = "accuracy") -> dict[str, dict[str, flo
 
 
 def declare_aggregate(
-    name: str, about: str, count: Callable[[Sequence[ScoredRow]], Counts], *, headline: str,
+    name: str, count: Callable[[Sequence[ScoredRow]], Counts], *, headline: str, about: str = "",
     unit: Callable[[ScoredRow], Hashable] | None = None, scale: Literal["fraction", "points"] = "fraction",
     version: str = "1", parity: str = "official", has_interval: bool = True, sees_unscored: bool = False,
 ) -> Callable[[Combine], Combine]:  # fmt: skip
-    """Record an aggregate by its last step, which stays callable; official unless `parity` is empty."""
+    """Record an aggregate by its last step, which stays callable and whose documentation says what it is.
+
+    It is official unless `parity` is empty.
+    """
 
     def record(combine: Combine) -> Combine:
+        told = about or (combine.__doc__ or "").partition("\n")[0]
         record_aggregate(
             Aggregate(
-                name=name, version=version, about=about, count=count, combine=combine, headline=headline,
+                name=name, version=version, about=told, count=count, combine=combine, headline=headline,
                 unit=unit, scale=scale, parity=parity, has_interval=has_interval, sees_unscored=sees_unscored,
             )
         )  # fmt: skip
@@ -93,12 +97,12 @@ def declare_aggregate(
 
 def declare_means(name: str, about: str, groups: Groups) -> None:
     """Record an aggregate that is the mean over all rows and over groups of them."""
-    declare_aggregate(name, about, count_by(groups), headline="accuracy")(average)
+    declare_aggregate(name, count_by(groups), headline="accuracy", about=about)(average)
 
 
 def declare_macro(name: str, about: str, groups: Groups) -> None:
     """Record the mean of group means, each group counting the same."""
-    declare_aggregate(name, about, count_by(groups), headline="macro")(_combine_macro)
+    declare_aggregate(name, count_by(groups), headline="macro", about=about)(_combine_macro)
 
 
 def _combine_macro(total: Counts) -> MetricTable:

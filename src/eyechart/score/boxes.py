@@ -192,13 +192,9 @@ def _count_boxes(rows: Sequence[ScoredRow]) -> Counts:
     return found
 
 
-@declare_aggregate(
-    "boxes-lmms",
-    "mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)",
-    _count_boxes,
-    headline="ACC@0.5",
-)
+@declare_aggregate("boxes-lmms", _count_boxes, headline="ACC@0.5")
 def _combine_boxes(total: Counts) -> MetricTable:
+    """Mean IoU, accuracy at IoU .1 to .9, centre inside (lmms-eval)."""
     n = total.get("n", 0)
     at = {f"ACC@{threshold}": divide(total.get(threshold, 0), n) for threshold in THRESHOLDS}
     return {

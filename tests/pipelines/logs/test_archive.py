@@ -31,7 +31,7 @@ METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.
 def test_members_of_every_kind(tmp_path: Path, method: int) -> None:
     with Archive(packed(tmp_path / "a.zip", method, one="1" * 1000, two="2")) as archive:
         assert archive.names == ["one", "two"]
-        assert archive.read("one") == b"1" * 1000
+        assert archive.unpack("one") == b"1" * 1000
 
 
 def test_the_last_of_one_name_counts(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_last_of_one_name_counts(tmp_path: Path) -> None:
             made.writestr("one", "new")
     with Archive(tmp_path / "a.zip") as archive:
         assert archive.names == ["one"]
-        assert archive.read("one") == b"new"
+        assert archive.unpack("one") == b"new"
 
 
 def test_the_list_of_members_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,23 +55,23 @@ def test_the_list_of_members_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(zipfile.ZipFile, "__init__", counted)
     with Archive(path) as archive:
-        assert [archive.read(name) for name in archive.names] == [b"%d" % n for n in range(50)]
+        assert [archive.unpack(name) for name in archive.names] == [b"%d" % n for n in range(50)]
     assert len(opened) <= 2, "once to see whether it is a bomb, once to read"
 
 
 def test_a_member_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 100)
     with Archive(packed(tmp_path / "a.zip", one="1" * 101, two="2" * 100)) as archive:
-        assert len(archive.read("two")) == 100
+        assert len(archive.unpack("two")) == 100
         with pytest.raises(DataError, match=r"a\.zip: one is longer than"):
-            archive.read("one")
+            archive.unpack("one")
 
 
 def test_a_member_that_is_broken(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zip", zipfile.ZIP_STORED, one="something")
     path.write_bytes(path.read_bytes().replace(b"something", b"somethinG"))
     with Archive(path) as archive, pytest.raises(DataError, match=r"one cannot be unpacked: Bad CRC"):
-        archive.read("one")
+        archive.unpack("one")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -82,7 +82,7 @@ def test_bytes_that_were_never_packed(tmp_path: Path, method: int) -> None:
     data[begin:end] = random.Random(1).randbytes(end - begin)
     path.write_bytes(data)
     with Archive(path) as archive, pytest.raises(DataError, match=r"a\.zip: one cannot be unpacked"):
-        archive.read("one")
+        archive.unpack("one")
 
 
 def with_zstandard(path: Path, text: bytes, *, says: int | None = None) -> Path:
@@ -100,14 +100,14 @@ def with_zstandard(path: Path, text: bytes, *, says: int | None = None) -> Path:
 
 def test_zstandard(tmp_path: Path) -> None:
     with Archive(with_zstandard(tmp_path / "a.zip", b"text" * 1000)) as archive:
-        assert archive.read("one") == b"text" * 1000
+        assert archive.unpack("one") == b"text" * 1000
 
 
 @pytest.mark.parametrize("says", [0, 10, 5000])
 def test_zstandard_of_another_length_than_it_says(tmp_path: Path, says: int) -> None:
     path = with_zstandard(tmp_path / "a.zip", b"text" * 1000, says=says)
     with Archive(path) as archive, pytest.raises(DataError, match=r"a\.zip: one cannot be unpacked"):
-        archive.read("one")
+        archive.unpack("one")
 
 
 def test_zstandard_is_not_unpacked_beyond_what_it_says(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_zstandard_is_not_unpacked_beyond_what_it_says(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         with Archive(path) as archive, pytest.raises(DataError, match="cannot be unpacked"):
-            archive.read("one")
+            archive.unpack("one")
         assert tracemalloc.get_traced_memory()[1] < 4 * 1024**2
     finally:
         tracemalloc.stop()
@@ -125,7 +125,7 @@ def test_zstandard_that_was_changed(tmp_path: Path) -> None:
     path = with_zstandard(tmp_path / "a.zip", b"something")
     path.write_bytes(path.read_bytes().replace(b"something", b"somethinG"))
     with Archive(path) as archive, pytest.raises(DataError, match=r"a\.zip: one cannot be unpacked"):
-        archive.read("one")
+        archive.unpack("one")
 
 
 def test_zstandard_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_zstandard_without_its_library(tmp_path: Path, monkeypatch: pytest.Monke
         Archive(path) as archive,
         pytest.raises(DataError, match=r"a\.zip: the archive is packed by Zstandard") as caught,
     ):
-        archive.read("one")
+        archive.unpack("one")
     assert "eyechart[inspect]" in caught.value.hint
 
 

@@ -65,9 +65,14 @@ def read_predictions(path: Path, _with_questions: bool = True) -> ReplyLog:
     Which lines are repeats of one question only the reviews know, which usually lie beside it.
     """
     entries, model = _predictions(path)
-    for index, (number, trial) in _repeats_beside(path).items():
-        if index in entries and entries[index].position is not None:
-            entries[index] = replace(entries[index], id=str(number), position=number, trial=trial)
+    repeats: dict[int, tuple[int, int]] = {}
+    if reviews := _find_beside(path, "predictions", "reviews"):
+        with contextlib.suppress(DataError):  # they are not what was asked for
+            repeats = {review.index: _repeat(review) for review, _ in reading.read_lines(reviews, _Review)}
+    if any(trial for _, trial in repeats.values()):
+        for index, (number, trial) in repeats.items():
+            if index in entries and entries[index].position is not None:
+                entries[index] = replace(entries[index], id=str(number), position=number, trial=trial)
     return _log(path, model, entries)
 
 
@@ -79,16 +84,6 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
     return entries, models.pop() if len(models) == 1 else ""
-
-
-def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
-    """Number of a line to question and repeat, where the reviews of these predictions tell of repeats."""
-    if (reviews := _find_beside(path, "predictions", "reviews")) is None:
-        return {}
-    found: dict[int, tuple[int, int]] = {}
-    with contextlib.suppress(DataError):  # they are not what was asked for
-        found = {review.index: _repeat(review) for review, _ in reading.read_lines(reviews, _Review)}
-    return found if any(trial for _, trial in found.values()) else {}
 
 
 def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
@@ -229,7 +224,7 @@ def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
             hint=f"put them back, or give a file of {kind} itself",
         )
     entries = [
-        entry if len(there) == 1 else _in_subset(entry, name)
+        entry if len(there) == 1 or entry.position is None else _in_subset(entry, name)
         for name, file in there.items()
         for entry in read(file).entries
     ]
@@ -239,8 +234,6 @@ def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
 
 def _in_subset(entry: LogEntry, subset: str) -> LogEntry:
     """Numbers begin anew in every subset; a question that has a name of its own keeps it."""
-    if entry.position is None:
-        return entry
     name = f"{subset}/{entry.id}"
     sample = replace(entry.sample, id=name) if entry.sample else None
     return replace(entry, id=name, position=None, sample=sample)
@@ -254,16 +247,14 @@ def _subsets(report: _Report) -> dict[str, bool]:
     execution alone.
     """
     found: dict[str, bool] = {}
-    for metric in report.metrics:
-        for category in _list(metric, "categories"):
-            for subset in _list(category, "subsets"):
-                name = subset.get("name") if isinstance(subset, Mapping) else None
-                if isinstance(name, str) and not subset.get("is_aggregate"):
-                    found[name] = "is_aggregate" in subset
-    summary = report.execution_summary
-    asked = summary.get("subsets") if isinstance(summary, Mapping) else None
-    if isinstance(asked, Mapping):
-        found.update(dict.fromkeys((name for name in asked if isinstance(name, str)), True))
+    categories = (one for metric in report.metrics for one in _list(metric, "categories"))
+    for subset in (one for category in categories for one in _list(category, "subsets")):
+        match subset:
+            case {"name": str(name)} if not subset.get("is_aggregate"):
+                found[name] = "is_aggregate" in subset
+    match report.execution_summary:
+        case {"subsets": Mapping() as asked}:
+            found.update(dict.fromkeys(asked, True))
     return {name: certain for name, certain in found.items() if not any(mark in name for mark in "/\\\0")}
 
 

@@ -87,9 +87,9 @@ def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A log in an archive."""
     with reading.Archive(path) as archive:
         header = next(name for name in _HEADERS if name in archive.names)
-        spec = reading.decode_entry(archive.read(header), _Header, f"{path.name}: {header}").eval
+        spec = reading.decode_entry(archive.unpack(header), _Header, f"{path.name}: {header}").eval
         samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
-        entries = [_entry(archive.read(name), f"{path.name}: {name}") for name in samples]
+        entries = [_entry(archive.unpack(name), f"{path.name}: {name}") for name in samples]
     return _log(path, spec, entries)
 
 
@@ -227,9 +227,7 @@ def _make_head(export: Export, now: datetime, identity: str) -> dict[str, Any]:
     plain = numbers["also"].get(writing.name_rows(numbers), numbers)
     known = ("eyechart", "about", "scorer", "parity", "rules", "circular", "settings", "replies")
     spec = {
-        "eval_id": identity,
-        "run_id": identity,
-        "task_id": identity,
+        **dict.fromkeys(("eval_id", "run_id", "task_id"), identity),
         "created": now.isoformat(),
         "task": manifest["benchmark"],
         "model": manifest["model"],
@@ -266,12 +264,7 @@ def _results(scorer: str, numbers: Mapping[str, Any], plain: Mapping[str, Any]) 
     values = {"accuracy": numbers["score"], "stderr": numbers["stderr"]}
     if plain is not numbers:
         values[writing.name_rows(numbers)] = plain["score"]
-    metrics = {
-        name: {"name": name, "value": value, "params": {}}
-        for name, value in values.items()
-        if value is not None
-    }
-    n_done = sum(plain["outcomes"].values())
+    known = {name: value for name, value in values.items() if value is not None}
     score = {
         "name": scorer,
         "scorer": scorer,
@@ -279,13 +272,11 @@ def _results(scorer: str, numbers: Mapping[str, Any], plain: Mapping[str, Any]) 
         "scored_samples": numbers["n_scored"],
         "unscored_samples": numbers["n"] - numbers["n_scored"],
         "params": {},
-        "metrics": metrics,
+        "metrics": {name: {"name": name, "value": value, "params": {}} for name, value in known.items()},
     }
-    return {
-        "total_samples": n_done + plain["pending"],
-        "completed_samples": n_done - plain["outcomes"]["failed"],
-        "scores": [score],
-    }
+    n_done = sum(plain["outcomes"].values())
+    n_completed = n_done - plain["outcomes"]["failed"]
+    return {"total_samples": n_done + plain["pending"], "completed_samples": n_completed, "scores": [score]}
 
 
 def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,16 +314,15 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
 def _score(result: Result, value: float) -> dict[str, Any]:
     score = result.score
     assert score is not None, "what has a credit has a score"
-    mark = "N" if score.outcome in _NO_ANSWER else _MARKS.get((score.outcome, value), value)
-    facts: dict[str, Any] = {"outcome": score.outcome, "route": score.route}
-    if result.sample.weight != 1:
-        facts["weight"] = result.sample.weight
-    if score.detail:
-        facts["detail"] = dict(score.detail)
-    wanted = ", ".join(result.sample.golds)
+    weight, wanted = result.sample.weight, ", ".join(result.sample.golds)
     return {
-        "value": mark,
+        "value": "N" if score.outcome in _NO_ANSWER else _MARKS.get((score.outcome, value), value),
         "answer": score.read,
         "explanation": f"{score.outcome}: read {score.read or 'nothing'}, accepted {wanted} ({score.route})",
-        "metadata": facts,
+        "metadata": {
+            "outcome": score.outcome,
+            "route": score.route,
+            **({"weight": weight} if weight != 1 else {}),
+            **({"detail": dict(score.detail)} if score.detail else {}),
+        },
     }

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -121,17 +121,12 @@ def read_image_refs(messages: Any) -> tuple[ImageRef, ...]:
     for message in messages if isinstance(messages, list) else []:
         content = message.get("content") if isinstance(message, Mapping) else None
         for part in content if isinstance(content, list) else []:
-            place = part.get("image") if isinstance(part, Mapping) and part.get("type") == "image" else None
-            if not isinstance(place, str) or place.startswith(("data:", "attachment:")) or len(place) > 4096:
-                continue
-            is_address = place.startswith(("http://", "https://"))
-            found.append(
-                ImageRef(
-                    kind="url" if is_address else "file",
-                    location=place,
-                    refused="" if is_address else NOT_OPENED,
-                )
-            )
+            match part:
+                case {"type": "image", "image": str(place)} if len(place) <= 4096:
+                    if place.startswith(("http://", "https://")):
+                        found.append(ImageRef(kind="url", location=place))
+                    elif not place.startswith(("data:", "attachment:")):
+                        found.append(ImageRef(kind="file", location=place, refused=NOT_OPENED))
     return tuple(found)
 
 
@@ -153,15 +148,6 @@ def read_usage(usage: Any) -> Usage | None:
 _FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": ""}
 
 
-def read_finish_reason(stop_reason: Any) -> str:
-    """Why a reply ended, in our words.
-
-    >>> read_finish_reason("max_tokens"), read_finish_reason("content_filter"), read_finish_reason(None)
-    ('length', 'content_filter', '')
-    """
-    return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) else ""
-
-
 def read_reply(output: Any, where: str) -> Reply | None:
     """The reply in a model's output as Inspect and EvalScope write it; None where there is none."""
     reply = _read_reply(output) if isinstance(output, Mapping) else None
@@ -169,20 +155,25 @@ def read_reply(output: Any, where: str) -> Reply | None:
 
 
 def _read_reply(output: Mapping[str, Any]) -> Reply | None:
-    choices = output.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
-    message = first.get("message") if first is not None else None
-    if not isinstance(message, Mapping):
-        completion = output.get("completion")
-        return Reply.read(completion) if isinstance(completion, str) and completion else None
-    content, seconds = message.get("content"), output.get("time")
-    assert first is not None
+    match output:
+        case {"choices": [{"message": Mapping() as message} as first, *_]}:
+            pass
+        case {"completion": str(completion)} if completion:
+            return Reply.read(completion)
+        case _:
+            return None
+    content, seconds, model, stop = (
+        message.get("content"),
+        output.get("time"),
+        output.get("model"),
+        first.get("stop_reason"),
+    )
     return Reply.read(
         read_text(content),
         thinking=read_thinking(content),
-        finish_reason=read_finish_reason(first.get("stop_reason")),
+        finish_reason=_FINISHES.get(stop, stop) if isinstance(stop, str) else "",
         usage=read_usage(output.get("usage")),
-        model=name if isinstance(name := output.get("model"), str) else "",
+        model=model if isinstance(model, str) else "",
         latency_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0,
     )
 
@@ -270,30 +261,25 @@ _ZSTANDARD = 93  # which Python's own zipfile knows from 3.14 on
 _LOCAL_HEADER = struct.Struct("<26xHH")  # all that matters of it: how long the name and the rest are
 
 
-class Archive:
-    """An archive to read from, in a `with` block: the list of its members is read once."""
+class Archive(zipfile.ZipFile):
+    """An archive to read from, in a `with` block."""
 
     def __init__(self, path: Path) -> None:
         refuse_bomb(path)
+        super().__init__(path)
         self.path = path
-        self._archive = zipfile.ZipFile(path)
-        # Of members of one name, the last counts: that is how a log replaces what it wrote before.
-        self._members = {entry.filename: entry for entry in self._archive.infolist()}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self._archive.close()
 
     @property
     def names(self) -> list[str]:
         """The names of all members, each once."""
-        return list(self._members)
+        return list(dict.fromkeys(self.namelist()))
 
-    def read(self, name: str) -> bytes:
-        """One member, unpacked: as long as it says it is, or an error."""
-        entry = self._members[name]
+    def unpack(self, name: str) -> bytes:
+        """One member: as long as it says it is, or an error.
+
+        Of members of one name, the last counts: that is how a log replaces what it wrote before.
+        """
+        entry = self.getinfo(name)
         if entry.file_size > MAX_MEMBER_BYTES:
             raise DataError(f"{self.path.name}: {name} is longer than {MAX_MEMBER_BYTES // 1024**2} MB")
         try:
@@ -317,7 +303,7 @@ class Archive:
             with suppress(ImportError):  # it unpacks no more than is asked of it
                 zstandard = importlib.import_module("zstandard")
         if zstandard is None:
-            with self._archive.open(entry) as file:
+            with self.open(entry) as file:
                 return file.read(entry.file_size + 1)
         with self.path.open("rb") as packed:
             packed.seek(entry.header_offset)
