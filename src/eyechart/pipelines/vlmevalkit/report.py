@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from string import ascii_uppercase
@@ -55,8 +56,7 @@ def write_vlmevalkit(export: Export) -> Sequence[Path]:
     return [path for trial in write_trials(export) for path in trial.paths]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFiles:
+class TrialFiles(NamedTuple):
     """The written files of one trial, and its accuracies."""
 
     stem: str  # the beginning of their names
@@ -64,61 +64,64 @@ class TrialFiles:
     accuracies: list[Line]
 
 
-def write_trials(export: Export, *, as_noted: bool = False, file: Path | None = None) -> list[TrialFiles]:
+def write_trials(
+    export: Export, *, as_noted: bool = False, file: Path | None = None, stem: str = ""
+) -> list[TrialFiles]:
     """Write VLMEvalKit's files per trial; `as_noted`: with every column that MMBench's note names.
 
-    `file`: that of the questions, whose cells are copied.
+    `file`: that of the questions, whose cells are copied. `stem`: of the names in a folder that other files
+    share, those of the first trial's predictions among them, which stay as they are.
     """
     n_trials = int(export.manifest.get("trials") or 1)
-    written = [_write_trial(export, trial, as_noted, file) for trial in range(n_trials)]
-    remove_trials(n_trials, lambda trial: _list_files(export, trial))
+    columns, judge = export.manifest.get("columns") or (), format_judge_name(export.manifest)
+    written = []
+    for trial in range(n_trials):
+        name = make_trial_stem(export.manifest, trial, stem)
+        results = partial(_list_results, export, trial)
+        found = survey_results(results, as_noted=as_noted, columns=columns, file=file)
+        predictions = export.folder / f"{name}.xlsx" if trial or not stem else None
+        verdicts = export.folder / f"{name}_{judge}_result.xlsx" if found.columns.has_answers else None
+        _write_rows(results, found, predictions, verdicts)
+        table = export.folder / f"{name}_acc.csv"
+        table.unlink(missing_ok=True)  # an earlier one is no longer valid
+        paths = [predictions, table if found.accuracies and verdicts else None, verdicts]
+        if table in paths:
+            write_accuracy_csv(found.accuracies, table)
+        written.append(TrialFiles(name, tuple(filter(None, paths)), found.accuracies))
+    if not stem:
+        remove_trials(n_trials, lambda trial: _list_files(export, trial))
     return written
 
 
-def _write_trial(export: Export, trial: int, as_noted: bool, file: Path | None) -> TrialFiles:
-    stem = make_trial_stem(export.manifest, trial)
-    known = export.manifest.get("columns") or ()
-    found = survey_results(lambda: _results(export, trial), as_noted=as_noted, columns=known, file=file)
-    paths = _write_rows(export, trial, stem, found.columns, found.verdicts)
-    table = export.folder / f"{stem}_acc.csv"
-    if found.accuracies and found.columns.has_answers:
-        write_accuracy_csv(found.accuracies, table)
-        paths.insert(1, table)
-    else:
-        table.unlink(missing_ok=True)  # an earlier one is no longer valid
-    return TrialFiles(stem=stem, paths=tuple(paths), accuracies=found.accuracies)
-
-
 def _write_rows(
-    export: Export, trial: int, stem: str, columns: Columns, verdicts: CircleVerdicts
-) -> list[Path]:
-    """The file of predictions and, if there are answers, that of verdicts, in one pass."""
-    paths = [export.folder / f"{stem}.xlsx"]
-    table = VerdictTable(columns.own, verdicts)
+    results: Callable[[], Iterable[Result]], found: Survey, predictions: Path | None, verdicts: Path | None
+) -> None:
+    """The file of predictions and that of verdicts, of those that have a path, in one pass."""
+    columns, table = found.columns, VerdictTable(found.columns.own, found.verdicts)
+    unsorted: list[tuple[IndexOrder, list[Cell]]] = []
     with ExitStack() as stack:
-        add = stack.enter_context(open_sheet((*columns.names, "prediction"), paths[0]))
-        add_verdict = None
-        if columns.has_answers:
-            paths.append(export.folder / f"{stem}_{format_judge_name(export.manifest)}_result.xlsx")
-            add_verdict = stack.enter_context(open_sheet(table.heading, paths[1]))
-        unsorted: list[tuple[IndexOrder, list[Cell]]] = []
-        for result in _results(export, trial):
+        add = add_verdict = None
+        if predictions is not None:
+            add = stack.enter_context(open_sheet((*columns.names, "prediction"), predictions))
+        if verdicts is not None:
+            add_verdict = stack.enter_context(open_sheet(table.heading, verdicts))
+        for result in results():
             cells = columns.make_cells(result)
-            add([*cells, get_prediction(result)])
-            if add_verdict is None or not verdicts.has(result):
+            if add is not None:
+                add([*cells, get_prediction(result)])
+            if add_verdict is None or not found.verdicts.has(result):
                 continue
             row = table.make_row(result, cells[: len(columns.own)])
-            if verdicts.is_sorted:
+            if found.verdicts.is_sorted:
                 add_verdict(row)
             else:  # all rows are kept in memory
                 unsorted.append((get_index_order(result.sample.id), row))
         for _, row in sorted(unsorted, key=itemgetter(0)):
             assert add_verdict is not None
             add_verdict(row)
-    return paths
 
 
-def _results(export: Export, trial: int) -> Iterator[Result]:
+def _list_results(export: Export, trial: int) -> Iterator[Result]:
     """The results of one trial, without circles if each row counts separately."""
     is_plain = export.manifest.get("circular") == "beside"
     for result in export.results(trial):
@@ -251,14 +254,14 @@ NO_JUDGE = "exact_matching"
 _SHORT_JUDGES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
 
 
-def make_trial_stem(manifest: Mapping[str, Any], trial: int) -> str:
-    """The beginning of the file names of a trial.
+def make_trial_stem(manifest: Mapping[str, Any], trial: int, stem: str = "") -> str:
+    """The beginning of the file names of a trial; by default after model and dataset.
 
     >>> manifest = {"model": "openai/m", "origin": "mine.tsv"}
     >>> make_trial_stem(manifest, 0), make_trial_stem(manifest, 1)
     ('m_mine', 'm_mine_trial2')
     """
-    name = f"{format_model_name(str(manifest.get('model', '')))}_{format_set_name(manifest)}"
+    name = stem or f"{format_model_name(str(manifest.get('model', '')))}_{format_set_name(manifest)}"
     return f"{name}_trial{trial + 1}" if trial else name
 
 

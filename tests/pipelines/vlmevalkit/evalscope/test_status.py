@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import StatusFile
+from eyechart.pipelines.vlmevalkit.evalscope.folders import read_status, write_status
 from support.command import eyechart, eyechart_process
 from support.files import choice_tsv
 from support.runs import right
@@ -68,7 +68,7 @@ def test_a_key_beside_an_entry_that_has_its_own(user: User, monkeypatch: pytest.
 
 def test_a_script_is_named_without_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["run.py", "--password", SECRET])
-    StatusFile(tmp_path, "m", Task(models=(), data=())).say("mine", "done")
+    write_status(tmp_path, "m", Task(models=(), data=()), "mine", "done")
     assert status(tmp_path)["argv"] == ["run.py"]
 
 
@@ -78,15 +78,13 @@ def task(*data: str) -> Task:
 
 
 def test_two_that_write_one_file_keep_what_the_other_said(tmp_path: Path) -> None:
-    first, second = (StatusFile(tmp_path, "m", task(name)) for name in ("a", "b"))
-    first.say("a", "infer")
-    second.say("b", "done")
-    first.say("a", "done")
+    write_status(tmp_path, "m", task("a"), "a", "infer")
+    write_status(tmp_path, "m", task("b"), "b", "done")
+    write_status(tmp_path, "m", task("a"), "a", "done")
     assert {name: one["status"] for name, one in status(tmp_path)["datasets"].items()} == {
         "a": "done",
         "b": "done",
     }
-    assert second.is_done("a")
 
 
 @pytest.mark.slow
@@ -94,15 +92,15 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     script = """
 import sys, time
 from pathlib import Path
-from eyechart.pipelines.vlmevalkit.evalscope.folders import StatusFile
+from eyechart.pipelines.vlmevalkit.evalscope.folders import write_status
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 folder = Path(sys.argv[1])
-status = StatusFile(folder, "m", Task(models=(), data=()))
+task = Task(models=(), data=())
 (folder / f"{sys.argv[2]}.ready").touch()
 while len(list(folder.glob("*.ready"))) < 3:
     time.sleep(0.01)
 for k in range(40):
-    status.say(f"{sys.argv[2]}-{k}", "done")
+    write_status(folder, "m", task, f"{sys.argv[2]}-{k}", "done")
 """
     started = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), who]) for who in "abc"]
     assert [one.wait(60) for one in started] == [0, 0, 0]
@@ -136,7 +134,6 @@ def test_two_commands_in_one_folder(user: User) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"datasets": 3}', '{"datasets": {"a": 1}}'])
 def test_a_file_that_cannot_be_read_is_written_anew(tmp_path: Path, text: str) -> None:
     (tmp_path / "status.json").write_text(text, encoding="utf-8")
-    kept = StatusFile(tmp_path, "m", task("b"))
-    assert not kept.is_done("a")
-    kept.say("b", "done")
-    assert kept.is_done("b")
+    assert read_status(tmp_path).datasets == {}
+    write_status(tmp_path, "m", task("b"), "b", "done")
+    assert read_status(tmp_path).datasets["b"]["status"] == "done"

@@ -26,7 +26,7 @@ from eyechart.pipelines.vlmevalkit.evalscope import folders, output
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
 from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
-from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, make_trial_stem
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released
 from eyechart.pipelines.vlmevalkit.vlmeval import bridge, scoring
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomVQADataset, find_class, list_indices
@@ -59,9 +59,9 @@ class Evaluation:
     folder: Path  # of the model's files
     options: Options
     predictions: Path  # the file of replies
-    status: folders.StatusFile
     plan: Plan | None = None  # None if existing predictions are scored
     prompt_errors: list[EyechartError] = field(default_factory=list, repr=False)  # of a user's `build_prompt`
+    outcome: EvaluationOutcome = field(default_factory=lambda: EvaluationOutcome())  # filled as it runs
 
     @property
     def data(self) -> str:
@@ -88,24 +88,16 @@ class Evaluation:
 
     def say(self, state: folders.State, **fields: Any) -> None:
         """Write the progress to the status file."""
-        judge = self.judge or NO_JUDGE
-        self.status.say(self.data, state, prediction_file=str(self.predictions), judge_model=judge, **fields)
+        files = {"prediction_file": str(self.predictions), "judge_model": self.judge or NO_JUDGE}
+        folders.write_status(self.folder, self.model.name, self.task, self.data, state, **files, **fields)
 
-    def failed(
-        self, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
-    ) -> EvaluationFailed:
-        return EvaluationFailed(self.model.name, self.data, why, hint=hint, counted=counted)
-
-    @contextmanager
-    def draft(self) -> Iterator[Path]:
-        """A temporary folder beside the files, from which they can be moved into place."""
-        with TemporaryDirectory(prefix=".scores-", dir=self.folder) as folder:
-            yield Path(folder)
+    def failed(self, why: str, hint: str = "") -> EvaluationFailed:
+        return EvaluationFailed(self.model.name, self.data, why, hint, has_asked=self.outcome.n > 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class EvaluationOutcome:
-    """The outcome of an evaluation."""
+    """What is known of an evaluation so far."""
 
     n: int = 0
     n_failed: int = 0
@@ -123,12 +115,10 @@ class EvaluationFailed(EyechartError):
 
     exit_code = 1
 
-    def __init__(
-        self, model: str, data: str, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
-    ) -> None:
+    def __init__(self, model: str, data: str, why: str, hint: str, *, has_asked: bool) -> None:
         super().__init__(f"model {model} x dataset {data}: {why}", hint=hint)
         self.why = why
-        self.counted = counted  # what was counted before the failure
+        self.has_asked = has_asked  # whether replies were counted before the failure
 
 
 # -- Before the first request
@@ -142,8 +132,8 @@ def plan_evaluation(
     scoring.choose_accuracy_format()
     predictions_format = scoring.choose_format("PRED_FORMAT", folders.FORMATS)
     data = questions.entry.name
-    status = folders.StatusFile(folder, model.name, task)
-    is_fresh = task.asks_anew and not task.reuse and status.is_done(data)
+    is_done = folders.read_status(folder).datasets.get(data, {}).get("status") == "done"
+    is_fresh = task.asks_anew and not task.reuse and is_done
     one = Evaluation(
         task=task,
         model=model,
@@ -151,7 +141,6 @@ def plan_evaluation(
         folder=folder,
         options=_options(task, model, questions, folder, is_fresh=is_fresh),
         predictions=predictions or folder / f"{model.name}_{data}.{predictions_format}",
-        status=status,
     )
     if questions.dataset is not None:
         _check_class(one)
@@ -254,25 +243,28 @@ def run_evaluation(one: Evaluation) -> EvaluationOutcome:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
     try:
         if one.questions.entry.general is not None:
-            return _run_general(one)
+            _run_general(one)
+            return one.outcome
         one.say("infer" if one.plan else "eval")
         # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*scoring.list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
-        return _run_and_score(one)
+        _run_and_score(one)
     except EvaluationFailed as err:
-        return replace(err.counted or EvaluationOutcome(), failure=err)
+        one.outcome.failure = err
     except EyechartError as err:
-        failure = one.failed(err.message, hint=err.hint)
+        failure = EvaluationFailed(one.model.name, one.data, err.message, err.hint, has_asked=False)
         failure.__cause__ = err
         return EvaluationOutcome(failure=failure)
+    return one.outcome
 
 
-def _run_general(one: Evaluation) -> EvaluationOutcome:
+def _run_general(one: Evaluation) -> None:
     """Run a data set of the native backend, and write EvalScope's files on it."""
     one.report_file.unlink(missing_ok=True)  # no longer valid, whatever happens now
     done = _run(one)
-    outcome = _count_unjudged(one, done, _count(one, done))
+    _count(one, done)
+    _count_unjudged(one, done)
     export = Export(
         folder=one.folder.parent,
         manifest=done.manifest,
@@ -280,36 +272,40 @@ def _run_general(one: Evaluation) -> EvaluationOutcome:
         numbers=done.summary.to_json(),
     )
     write_report(export, one.data, one.model.name)
-    for said in _uncounted(one, done, outcome, is_scored=True):
+    for said in _uncounted(one, done, is_scored=True):
         print_note(f"{one.data}: {said}")
-    return replace(outcome, result=read_report(one.report_file))
+    one.outcome.result = read_report(one.report_file)
 
 
-def _run_and_score(one: Evaluation) -> EvaluationOutcome:
+def _run_and_score(one: Evaluation) -> None:
     """Run the model, write the predictions, score them."""
     done, dataset = _run(one), one.questions.dataset
     if one.prompt_errors:
         err = one.prompt_errors[0]
-        raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
+        raise one.failed(err.message, err.hint) from (err.__cause__ or err)
     if one.plan is not None:
         if dataset is None:
             output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
         else:
             dump(bridge.make_predictions(dataset, done.list_for_files()), one.predictions)
         output.drop_other_formats(one.predictions)
-    outcome = _count(one, done)
-    if one.task.mode == "infer":
-        return outcome
-    one.say("eval")
-    return (_score_by_rules if dataset is None else _score_by_class)(one, done, outcome)
+    _count(one, done)
+    if one.task.mode != "infer":
+        one.say("eval")
+        (_score_by_rules if dataset is None else _score_by_class)(one, done)
 
 
-def _score_by_rules(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
+def _score_by_rules(one: Evaluation, done: Run) -> None:
     """Score the replies by eyechart's scorers."""
-    outcome = _count_unjudged(one, done, outcome)
-    _write_accuracies(one, done)
-    lines = scoring.read_accuracies(one.folder, one.stem)
-    for what in _uncounted(one, done, outcome, is_scored=bool(lines)):
+    _count_unjudged(one, done)
+    manifest = {**done.manifest, "judge": one.judge}
+    export = Export(folder=one.folder, manifest=manifest, results=done.list_for_files)
+    # The predictions of the first trial stay: they are written, or those of another program.
+    trials = output.write_task_files(export, one.questions.file, one.stem)
+    if (one.folder / f"{one.stem}_acc.csv").is_file():
+        scoring.write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
+    lines = one.outcome.lines = scoring.read_accuracies(one.folder, one.stem)
+    for what in _uncounted(one, done, is_scored=bool(lines)):
         print_note(f"{one.stem}: {what}")
     if trials := done.summary.trials:
         over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
@@ -317,8 +313,7 @@ def _score_by_rules(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> E
     for said in done.summary.thinking.lines() if done.summary.thinking else ():
         print_note(f"{one.stem}: {said}")
     # As published, an empty cell is printed as nan: the split has no such category.
-    shown = [{name: cell or "nan" for name, cell in line.items()} for line in lines]
-    return replace(outcome, lines=lines, result=shown or None)
+    one.outcome.result = [{name: cell or "nan" for name, cell in line.items()} for line in lines] or None
 
 
 def _run(one: Evaluation) -> Run:
@@ -334,48 +329,31 @@ def _run(one: Evaluation) -> Run:
     return done
 
 
-def _write_accuracies(one: Evaluation, done: Run) -> None:
-    """Write accuracies and verdicts under the names of the task's model and data."""
-    manifest = {**done.manifest, "model": one.model.name, "origin": f"{one.data}.tsv", "judge": one.judge}
-    their_stem = make_trial_stem(manifest, 0)
-    # The exporter writes predictions, too, which must not replace the existing ones.
-    with one.draft() as draft:
-        export = Export(folder=draft, manifest=manifest, results=done.list_for_files)
-        trials = output.write_task_files(export, one.questions.file)
-        for path in (path for trial in trials for path in trial.paths):
-            if path.name != f"{their_stem}.xlsx":
-                path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
-    if (one.folder / f"{one.stem}_acc.csv").is_file():
-        scoring.write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
-
-
-def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_scored: bool) -> Iterator[str]:
+def _uncounted(one: Evaluation, done: Run, *, is_scored: bool) -> Iterator[str]:
     """What the accuracy leaves out, one line each. VLMEvalKit counts these as wrong, or by chance."""
-    n, n_without_gold = outcome.n, outcome.n_without_gold
-    if not is_scored and outcome.n_failed < n:
+    n, n_failed, n_without_gold = one.outcome.n, one.outcome.n_failed, one.outcome.n_without_gold
+    if not is_scored and n_failed < n:
         why = "the file has no answers" if n_without_gold == n else "no reply has a verdict"
         yield f"{why}; the predictions: {one.predictions}"
     if is_scored and n_without_gold:
         yield f"{n_without_gold} of {n} questions have no answer in the file, not counted"
-    if outcome.n_failed:
-        yield f"{outcome.n_failed} of {n} questions got no reply, not counted"
+    if n_failed:
+        yield f"{n_failed} of {n} questions got no reply, not counted"
     if one.judge and (unread := scoring.describe_unreadable(done.samples(), n)):
         yield unread
 
 
-def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
+def _count(one: Evaluation, done: Run) -> None:
     """Count questions and failures. Failures end the evaluation without keep_failed."""
-    n = n_failed = n_left = n_without_gold = 0
+    found, n_left = one.outcome, 0
     first = remedy = ""
     for result in done.samples():
-        n += 1
-        n_without_gold += not result.sample.golds
+        found.n += 1
+        found.n_without_gold += not result.sample.golds
         said = result.reply.content if result.reply else ""
         if result.reply is None:
-            n_failed += 1
-            why, _, own = (
-                result.failure.reason.partition("\n") if result.failure else ("not requested", "", "")
-            )
+            found.n_failed += 1
+            why, _, own = (result.failure.reason if result.failure else "not requested").partition("\n")
             if one.plan is None:
                 why = f"no prediction in {one.predictions.name}"
             first, said = first or f"{result.sample.id}: {why}", f"failed: {why}"
@@ -386,37 +364,33 @@ def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
                 remedy = f"{own}; then {AGAIN}" if own else result.failure.remedy
         if one.task.is_verbose:
             print_note(f"{one.data} {result.sample.id}: {said}")
-    found = EvaluationOutcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
+    failed = f"{found.n_failed} of {found.n} questions got no reply"
     if done.trouble is not None and n_left and one.plan is not None:  # no accuracy of a part
-        what = f"stopped early, {n_failed} of {n} questions got no reply: {done.trouble.message}"
         hint = "; ".join(filter(None, (done.trouble.hint, AGAIN)))
-        raise one.failed(what, hint=hint, counted=found)
-    if n_failed and not one.task.keep_failed:
-        what = f"{n_failed} of {n} questions got no reply (e.g. {first})"
+        raise one.failed(f"stopped early, {failed}: {done.trouble.message}", hint)
+    if found.n_failed and not one.task.keep_failed:
         left_out = f"{output.HOW_TO_FILL}; keep_failed: true scores the others"
-        hint = (remedy or AGAIN) if one.plan is not None else left_out
-        raise one.failed(what, hint=hint, counted=found)
-    return found
+        raise one.failed(f"{failed} (e.g. {first})", left_out if one.plan is None else remedy or AGAIN)
 
 
-def _count_unjudged(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
-    """The outcome with its scorer and the replies without a verdict, which end it without keep_failed."""
+def _count_unjudged(one: Evaluation, done: Run) -> None:
+    """Count the replies without a verdict, which end the evaluation without keep_failed."""
     n, why = scoring.count_unjudged(done)
-    scorer, rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
-    outcome = replace(outcome, n_unjudged=n, scorer=scorer, rules=rules)
+    found = one.outcome
+    found.n_unjudged = n
+    found.scorer, found.rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
     if n and not one.task.keep_failed:
-        what = scoring.describe_unjudged(n, outcome.n, "which gave no answer", why)
-        raise one.failed(what, hint=AGAIN, counted=outcome)
+        raise one.failed(scoring.describe_unjudged(n, found.n, "which gave no answer", why), AGAIN)
     if n:
-        print_note(f"{one.stem}: {scoring.describe_unjudged(n, outcome.n, 'not counted', why)}")
-    return outcome
+        print_note(f"{one.stem}: {scoring.describe_unjudged(n, found.n, 'not counted', why)}")
 
 
 # -- With a class that a script has changed
 
 
-def _score_by_class(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> EvaluationOutcome:
+def _score_by_class(one: Evaluation, done: Run) -> None:
     """Score the replies by the method `evaluate` of the class."""
+    outcome = one.outcome
     if outcome.n_failed and one.plan is None:
         print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
     set_seeds(one.task.seed)
@@ -430,17 +404,16 @@ def _score_by_class(one: Evaluation, done: Run, outcome: EvaluationOutcome) -> E
         ):
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
-        raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
+        raise one.failed(err.message, err.hint) from (err.__cause__ or err)
     rows = output.read_frame(result) if is_frame(result) else [result] if isinstance(result, Mapping) else ()
     lines = scoring.read_accuracies(one.folder, one.stem) or tuple(map(scoring.to_texts, rows))
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
-    outcome = replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
-    if bridge.is_evaluate_changed(type(one.questions.dataset)):
-        return outcome
-    benchmark = one.questions.source
-    scorer = scorers.get(benchmark.judged_scorer if one.judge else benchmark.scorer)
-    return replace(outcome, scorer=scorer.name, rules=getattr(scorer, "rules", ""))
+    outcome.lines, outcome.result, outcome.n_unjudged = lines, result, sum(kept)
+    if not bridge.is_evaluate_changed(type(one.questions.dataset)):
+        benchmark = one.questions.source
+        scorer = scorers.get(benchmark.judged_scorer if one.judge else benchmark.scorer)
+        outcome.scorer, outcome.rules = scorer.name, getattr(scorer, "rules", "")
 
 
 @contextmanager
@@ -459,11 +432,11 @@ def _file_of(one: Evaluation, done: Run) -> Iterator[Path]:
         yield one.predictions
         return
     print_note(f"{one.stem}: {sum(meant)} of the {len(frame)} rows in {one.predictions.name} are selected")
-    with one.draft() as draft:
-        file = draft / one.predictions.name
+    with TemporaryDirectory(prefix=".scores-", dir=one.folder) as draft:
+        file = Path(draft, one.predictions.name)
         dump(select_rows(frame, meant), str(file))
         yield file
-        for path in draft.iterdir():
+        for path in file.parent.iterdir():
             if path != file and path.is_file():
                 path.replace(one.folder / path.name)
 

@@ -203,20 +203,36 @@ _USUAL: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-class StatusFile:
-    """The status file of one model.
+class Status(msgspec.Struct):
+    """What is kept of an existing file."""
+
+    eval_id: str = ""
+    created_at: str = ""
+    datasets: dict[str, dict[str, Any]] = {}
+
+
+def read_status(folder: Path) -> Status:
+    """What the status file of a model in its folder says; nothing without one."""
+    return read_json(folder / FILE_NAME, Status) or Status()
+
+
+def write_status(folder: Path, model: str, task: Task, data: str, status: State, **fields: Any) -> None:
+    """Write the progress of a model on a dataset.
 
     Several processes may evaluate one model on different datasets: each adds to what the others wrote.
     """
-
-    def __init__(self, folder: Path, model: str, task: Task) -> None:
-        self._path = folder / FILE_NAME
-        self._task = task
-        self._head = {
+    if error := fields.get("error_message"):
+        fields["error_message"] = hide_keys(str(error), task)
+    prepare_folder(folder)
+    with (folder / _LOCK_NAME).open("wb") as file:
+        # Where locks are not supported, the file is valid, but may lack what another process wrote.
+        lock_handle(file.fileno(), wait=True)
+        earlier, now = read_status(folder), datetime.now(UTC)
+        content = {
             "schema_version": "1.0",
-            "eval_id": f"T{datetime.now(UTC):%Y%m%d-%H%M%S}",
-            "created_at": _now(),
-            "updated_at": _now(),
+            "eval_id": earlier.eval_id or f"T{now:%Y%m%d-%H%M%S}",
+            "created_at": earlier.created_at or now.isoformat(timespec="seconds"),
+            "updated_at": now.isoformat(timespec="seconds"),
             "commit": "",
             # Other arguments may hold keys.
             "argv": shlex.split(hide_keys(task.described.get("command", ""), task)) or sys.argv[:1],
@@ -229,32 +245,8 @@ class StatusFile:
             "pred_format": os.environ.get("PRED_FORMAT", "xlsx"),
             "eval_format": os.environ.get("EVAL_FORMAT", "csv"),
         }
-
-    def is_done(self, data: str) -> bool:
-        """Whether a dataset is done since an earlier run."""
-        return (read_json(self._path, _Status) or _Status()).datasets.get(data, {}).get("status") == "done"
-
-    def say(self, data: str, status: State, **fields: Any) -> None:
-        """Write the progress of a dataset."""
-        if error := fields.get("error_message"):
-            fields["error_message"] = hide_keys(str(error), self._task)
-        prepare_folder(self._path.parent)
-        with self._path.with_name(_LOCK_NAME).open("wb") as file:
-            # Where locks are not supported, the file is valid, but may lack what another process wrote.
-            lock_handle(file.fileno(), wait=True)
-            earlier = read_json(self._path, _Status) or _Status()
-            kept = {name: said for name in ("eval_id", "created_at") if (said := getattr(earlier, name))}
-            line = {"status": status, **_USUAL, **fields, "updated_at": _now()}
-            datasets = {**earlier.datasets, data: line}
-            write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
-
-
-class _Status(msgspec.Struct):
-    """What is kept of an existing file."""
-
-    eval_id: str = ""
-    created_at: str = ""
-    datasets: dict[str, dict[str, Any]] = {}
+        line = {"status": status, **_USUAL, **fields, "updated_at": content["updated_at"]}
+        write_json(folder / FILE_NAME, {**content, "datasets": {**earlier.datasets, data: line}})
 
 
 def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
@@ -275,7 +267,3 @@ def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
                 except (TypeError, ValueError):
                     continue
     return found
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -259,7 +259,7 @@ def _has_asked(err: EyechartError) -> bool:
     if not isinstance(err, EvaluationFailed):
         return err.exit_code != 2
     cause = err.__cause__
-    return err.counted is not None or not isinstance(cause, EyechartError) or cause.exit_code != 2
+    return err.has_asked or not isinstance(cause, EyechartError) or cause.exit_code != 2
 
 
 class Summarizer:

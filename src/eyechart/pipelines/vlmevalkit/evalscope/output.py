@@ -126,17 +126,16 @@ def write_evalscope(export: Export) -> Sequence[Path]:
     return [path for trial in write_task_files(export) for path in trial.paths]
 
 
-def write_task_files(export: Export, file: Path | None = None) -> list[TrialFiles]:
-    """The same; `file` is that of the questions, whose cells are copied."""
-    trials = write_trials(export, file=file)
+def write_task_files(export: Export, file: Path | None = None, stem: str = "") -> list[TrialFiles]:
+    """The same; `file` and `stem` as in `write_trials`."""
+    trials = write_trials(export, file=file, stem=stem)
     for number, trial in enumerate(trials):
         path = export.folder / f"{trial.stem}_acc.txt"
+        path.unlink(missing_ok=True)
         if trial.accuracies:
             with open_text_file(path) as text:
                 text.write(format_table(trial.accuracies) + "\n")
-            trials[number] = replace(trial, paths=(*trial.paths, path))
-        else:
-            path.unlink(missing_ok=True)
+            trials[number] = trial._replace(paths=(*trial.paths, path))
     return trials
 
 
