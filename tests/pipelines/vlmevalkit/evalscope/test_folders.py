@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import (
+from eyechart.pipelines.vlmevalkit.evalscope.output import (
     MARKER,
     find_folders,
     hide_keys,
     identify_task,
     take_folder,
+    write_config,
 )
 
 
@@ -28,6 +29,7 @@ def task(work_dir: Path | str = "outputs", **fields: Any) -> Task:
 
 def take(asked: Task, *, finish: bool = True) -> Path:
     with take_folder(asked) as place:
+        write_config(place.folder, asked)
         if finish:
             place.mark(is_done=True)
         return place.folder

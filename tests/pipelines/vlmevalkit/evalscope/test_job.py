@@ -16,8 +16,8 @@ import yaml
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, read_task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import MARKER
 from eyechart.pipelines.vlmevalkit.evalscope.job import Summarizer, TaskFailed, run
+from eyechart.pipelines.vlmevalkit.evalscope.output import MARKER
 from support.files import choice_tsv, picture, picture_base64
 from support.runs import number_of, right, write_model
 from support.server import Answer, Asked

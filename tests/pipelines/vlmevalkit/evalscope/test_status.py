@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import read_status, write_status
+from eyechart.pipelines.vlmevalkit.evalscope.output import read_status, write_status
 from support.command import eyechart, eyechart_process
 from support.files import choice_tsv
 from support.runs import right
@@ -92,7 +92,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     script = """
 import sys, time
 from pathlib import Path
-from eyechart.pipelines.vlmevalkit.evalscope.folders import write_status
+from eyechart.pipelines.vlmevalkit.evalscope.output import write_status
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 folder = Path(sys.argv[1])
 task = Task(models=(), data=())

@@ -22,7 +22,7 @@ from eyechart.data.files.formats import SUFFIXES, find_file
 from eyechart.data.files.hub import is_hub
 from eyechart.data.files.rows import list_lmu_roots
 from eyechart.errors import DataError, EyechartError, UsageError, hold
-from eyechart.pipelines.vlmevalkit.evalscope import folders, output
+from eyechart.pipelines.vlmevalkit.evalscope import output
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
 from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
@@ -86,10 +86,10 @@ class Evaluation:
             judge = self.task.judge_name if self.options.judge else ""
         return judge.removeprefix("openai/") or None
 
-    def say(self, state: folders.State, **fields: Any) -> None:
+    def say(self, state: output.State, **fields: Any) -> None:
         """Write the progress to the status file."""
         files = {"prediction_file": str(self.predictions), "judge_model": self.judge or NO_JUDGE}
-        folders.write_status(self.folder, self.model.name, self.task, self.data, state, **files, **fields)
+        output.write_status(self.folder, self.model.name, self.task, self.data, state, **files, **fields)
 
     def failed(self, why: str, hint: str = "") -> EvaluationFailed:
         return EvaluationFailed(self.model.name, self.data, why, hint, has_asked=self.outcome.n > 0)
@@ -130,9 +130,9 @@ def plan_evaluation(
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
     # Both raise on a bad value, before the first request.
     scoring.choose_accuracy_format()
-    predictions_format = scoring.choose_format("PRED_FORMAT", folders.FORMATS)
+    predictions_format = scoring.choose_format("PRED_FORMAT", output.FORMATS)
     data = questions.entry.name
-    is_done = folders.read_status(folder).datasets.get(data, {}).get("status") == "done"
+    is_done = output.read_status(folder).datasets.get(data, {}).get("status") == "done"
     is_fresh = task.asks_anew and not task.reuse and is_done
     one = Evaluation(
         task=task,
@@ -152,7 +152,7 @@ def plan_evaluation(
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
         # Another limit, model or dataset makes it another task, with another folder.
-        places = [place / folders.RUNS for place in folders.find_folders(task)]
+        places = [place / output.RUNS for place in output.find_folders(task)]
         earlier = chain.from_iterable(find_siblings(plan.folder, place) for place in places)
         plan = replace(plan, earlier=tuple(earlier))
     _refuse_to_replace(one, plan)
@@ -170,7 +170,7 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
         said["judge"] = said["judge"] if task.local_judge else scoring.find_judge_spec(task.judge_name)
         said["judge_params"] = scoring.fill_judge_params(said["judge"], said.get("judge_params") or {})
     ours = {
-        "out": str(folder.parent / folders.RUNS),
+        "out": str(folder.parent / output.RUNS),
         "cache": task.reuse and said.get("cache", True),
         "fresh": is_fresh or said.get("fresh", False),
         "progress": task.progress,
@@ -218,7 +218,7 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 
     Those of eyechart may be replaced, because the journals keep the replies.
     """
-    found = next(folders.find_prediction_files(one.folder, one.stem), None)
+    found = next(output.find_prediction_files(one.folder, one.stem), None)
     if one.questions.entry.general is not None and (report := one.report_file).is_file():
         found = report
     if found is None:
@@ -307,8 +307,8 @@ def _score_by_rules(one: Evaluation, done: Run) -> None:
     lines = one.outcome.lines = scoring.read_accuracies(one.folder, one.stem)
     for what in _uncounted(one, done, is_scored=bool(lines)):
         print_note(f"{one.stem}: {what}")
-    if trials := done.summary.trials:
-        over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
+    if spread := done.summary.trials:
+        over = f"{spread.mean:.4f} ± {spread.std:.4f} over {spread.k} trials"
         print_note(f"{one.stem}: {over}; the table shows the first, the others have their own files")
     for said in done.summary.thinking.lines() if done.summary.thinking else ():
         print_note(f"{one.stem}: {said}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, UsageError, translate_errors
-from eyechart.pipelines.vlmevalkit.evalscope import folders
+from eyechart.pipelines.vlmevalkit.evalscope import output
 from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, Task, read_task, read_tasks
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicates
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
@@ -111,7 +111,7 @@ def plan_only(task: Task) -> list[Plan]:
             "mode: eval calls no model, so there is nothing to estimate", hint="leave out --dry-run"
         )
     # The folder of an earlier run knows the replies there; a new one would be named after the time.
-    earlier = folders.find_folders(task) if task.reuse else []
+    earlier = output.find_folders(task) if task.reuse else []
     folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
     planned = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
     return [one.plan for one in planned if one.plan is not None]
@@ -126,7 +126,7 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
     for note in (*task.notes, *(note for model in task.models for note in model.notes)):
         print_note(note)
     if task.is_dry_run:
-        print_text(folders.format_config(task).rstrip())
+        print_text(output.format_config(task).rstrip())
         yield TaskResults
         return
     set_seeds(task.seed)
@@ -136,15 +136,12 @@ def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
     if task.mode == "eval":
         yield lambda: _run_all(_plan_all(task, questions, None))
         return
-    with folders.take_folder(task) as place:
-        try:
-            yield partial(_start, task, place, _plan_all(task, questions, place.folder))
-        finally:
-            place.discard()
+    with output.take_folder(task) as place:
+        yield partial(_start, task, place, _plan_all(task, questions, place.folder))
 
 
-def _start(task: Task, place: folders.TaskFolder, planned: Sequence[Evaluation]) -> TaskResults:
-    folders.write_config(place, task)
+def _start(task: Task, place: output.TaskFolder, planned: Sequence[Evaluation]) -> TaskResults:
+    output.write_config(place.folder, task)
     set_seeds(task.seed)
     try:
         results = _run_all(planned)
@@ -163,7 +160,7 @@ def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> l
     for model, one in product(task.models, questions):
         predictions = None
         if out is None:
-            predictions = folders.find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
+            predictions = output.find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
         folder = predictions.parent if predictions else Path(str(out)) / model.name
         found.append(plan_evaluation(task, model, one, folder, predictions))
     refuse_duplicates([one.stem for one in found], "model x dataset pair")
@@ -201,10 +198,10 @@ def _run_all(planned: Sequence[Evaluation]) -> TaskResults:
 
 def _note_outcome(one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, str]:
     """Write the outcome to the status file; return its line of the summary."""
-    metrics = folders.read_metrics(outcome.lines)
+    metrics = output.read_metrics(outcome.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
     primary = next(overall, next(iter(metrics), None))
-    error = folders.hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
+    error = output.hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
     has_inferred = one.plan is None or (not outcome.n_failed and outcome.n)
     is_done = outcome.failure is None and one.task.mode != "infer"
     dataset = one.questions.dataset
@@ -276,7 +273,7 @@ class Summarizer:
 
 
 def _read_newest(task: Task) -> Iterator[dict[str, dict[str, Any]]]:
-    places = folders.find_folders(task)
+    places = output.find_folders(task)
     for model, data in product(task.models, task.data):
         stem = f"{model.name}_{data.name}"
         if data.general is not None:

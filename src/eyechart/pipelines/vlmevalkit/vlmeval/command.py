@@ -35,8 +35,8 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     read_models,
     refuse_duplicates,
 )
-from eyechart.pipelines.vlmevalkit.evalscope.folders import find_prediction_files
 from eyechart.pipelines.vlmevalkit.evalscope.job import run as run_task
+from eyechart.pipelines.vlmevalkit.evalscope.output import find_prediction_files
 from eyechart.pipelines.vlmevalkit.report import to_file_name
 from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
