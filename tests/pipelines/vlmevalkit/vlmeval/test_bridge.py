@@ -35,12 +35,12 @@ def vqa(root: Path) -> CustomVQADataset:
 def test_the_kind_follows_the_columns(columns: list[str]) -> None:
     if not {"question", "Question"} & set(columns):
         with pytest.raises(DataError, match="no column 'question'"):
-            dataset.detect_kind(columns)
+            dataset.choose_class(columns)
         return
-    kind = dataset.detect_kind(columns)
-    assert (kind != "vqa") == ({"A", "B"} <= set(columns))
-    assert ("VQA" if kind == "vqa" else "MCQ") == dataset._CLASSES[kind].TYPE
-    assert not bridge.is_changed(dataset._CLASSES[kind])
+    family = dataset.choose_class(columns)
+    assert (family is not CustomVQADataset) == ({"A", "B"} <= set(columns))
+    assert ("VQA" if family is CustomVQADataset else "MCQ") == family.TYPE
+    assert not bridge.is_changed(family)
 
 
 def test_the_columns_of_files(root: Path, tmp_path: Path) -> None:

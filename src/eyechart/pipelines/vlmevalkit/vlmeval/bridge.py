@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,10 +49,15 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
 
     Its scores are computed in addition to those of its `evaluate`.
     """
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
-
     name = dataset.dataset_name
-    samples = _add_images(scoring.read_samples(dataset.data, name), dataset)
+    rules = make_path_rules(dataset)
+    samples = tuple(scoring.read_samples(dataset.data, name))
+    if dataset.meta_only and "image_path" in dataset.data:  # `build_prompt` writes base64 to files
+        cells = [[] if smp.is_missing(cell) else smp.toliststr(cell) for cell in dataset.data["image_path"]]
+        samples = tuple(
+            replace(sample, images=tuple(make_image_ref(place, rules) for place in cell))
+            for sample, cell in zip(samples, cells, strict=True)
+        )
     positions = {sample.id: position for position, sample in enumerate(samples)}
     lock = threading.Lock()  # the methods of a script may not be thread-safe
 
@@ -62,7 +67,7 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
             line = dataset.data.iloc[positions[sample.id]]
             with label_errors(name, "build_prompt", where):
                 said = dataset.build_prompt(line)
-            return to_messages(said, make_path_rules(dataset), f"{name}: build_prompt ({where})")
+            return to_messages(said, rules, f"{name}: build_prompt ({where})")
 
     folder = dataset.data.attrs.get(smp.FOLDER)
     source = MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples)
@@ -70,18 +75,13 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
     return scoring.make_benchmark(name, source, prompt, is_choice=dataset.TYPE == "MCQ", about=about)
 
 
-def _add_images(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
-    """The samples with images that are files or URLs; `build_prompt` writes base64 to files."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
-
-    if not dataset.meta_only or "image_path" not in dataset.data:
-        return tuple(samples)
-    rules = make_path_rules(dataset)
-    cells = [[] if smp.is_missing(cell) else smp.toliststr(cell) for cell in dataset.data["image_path"]]
-    return tuple(
-        replace(sample, images=tuple(make_image_ref(place, rules) for place in cell))
-        for sample, cell in zip(samples, cells, strict=True)
-    )
+def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
+    """Relative paths start at the folder of the data file, the image folder, or the current folder."""
+    data = getattr(dataset, "data", None)
+    folder = data.attrs.get(smp.FOLDER) if data is not None else None
+    places = [folder, smp.find_data_root(), dataset.img_root, Path()]
+    roots = dict.fromkeys(str(Path(place).absolute()) for place in places if place is not None)
+    return PathRules(list(roots))
 
 
 def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> smp.Frame:
@@ -255,41 +255,32 @@ DEBUG_MESSAGE = (
 _NOT_THE_JUDGES = ("nproc", "verbose", "wait", "use_verifier")  # arguments of `evaluate` that are not sent
 
 
-def build_judge(
-    model: str,
-    *,
-    api_base: str | None = None,
-    key: str | None = None,
-    retry: int = 6,
-    timeout: float = 600,
-    system_prompt: str | None = None,
-    **parameters: Any,
-) -> ScriptJudge:
-    """A judge at an OpenAI-compatible endpoint; `parameters` such as `temperature` are sent with requests."""
-    if not model:
-        raise UsageError("build_judge: no model", hint="set judge: NAME in eval_config")
-    said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
-    judge = ScriptJudge(
-        model=model,
-        spec=scoring.find_judge_spec(model),
-        settings=ModelSettings(base_url=api_base, api_key=key, parameters=said, timeout_s=timeout),
-        retry=retry,
-        system_prompt=system_prompt,
-    )
-    judge.make_model()  # raises on bad settings
-    return judge
-
-
-@dataclass(frozen=True, kw_only=True)
 class ScriptJudge:
-    """A judge for scripts: one blocking request per call, from any number of threads."""
+    """A judge at an OpenAI-compatible endpoint: one blocking request per call, from any number of threads.
 
-    model: str
-    spec: str  # of the model that is asked
-    settings: ModelSettings = field(repr=False)
-    retry: int = 6
-    system_prompt: str | None = None
-    fail_msg: str = NO_ANSWER  # scripts look for it in replies; `generate` raises instead
+    `parameters` such as `temperature` are sent with requests.
+    """
+
+    fail_msg = NO_ANSWER  # scripts look for it in replies; `generate` raises instead
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str | None = None,
+        key: str | None = None,
+        retry: int = 6,
+        timeout: float = 600,
+        system_prompt: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        if not model:
+            raise UsageError("build_judge: no model", hint="set judge: NAME in eval_config")
+        self.model, self.retry, self.system_prompt = model, retry, system_prompt
+        self.spec = scoring.find_judge_spec(model)  # of the model that is asked
+        said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
+        self.settings = ModelSettings(base_url=api_base, api_key=key, parameters=said, timeout_s=timeout)
+        self.make_model()  # raises on bad settings
 
     def make_model(self, **parameters: Any) -> Model:
         """The model; `UsageError` for bad settings."""
@@ -337,6 +328,9 @@ class ScriptJudge:
             raise ModelError(what, is_retryable=True, was_silent=True) from err
 
 
+build_judge = ScriptJudge  # as scripts call it
+
+
 # -- Concurrent calls, as in `vlmeval.utils`
 
 _SAVE_EVERY_S = 5.0
@@ -364,20 +358,24 @@ def track_progress_rich(
         raise UsageError(
             f"track_progress_rich: {len(todo)} tasks and {len(names)} keys", hint="give one key per task"
         )
-    kept = _SavedResults(save)
+    results: dict[Any, Any] = smp.load(save) if save is not None and Path(save).exists() else {}
+    written_at = time.monotonic()
     with ThreadPoolExecutor(max(1, nproc)) as pool:
         futures = {_submit(pool, func, task): name for task, name in zip(todo, names, strict=True)}
         try:
             for future in as_completed(futures):
-                kept.add(futures[future], future.result())
+                results[futures[future]] = future.result()
+                if save is not None and time.monotonic() - written_at > _SAVE_EVERY_S:
+                    smp.dump(results, save)
+                    written_at = time.monotonic()
         finally:  # after an error no more calls; those in flight may cost money: their results are saved
             try:
                 pool.shutdown(wait=True, cancel_futures=True)
             finally:  # a second interrupt does not wait for them
-                for future, name in futures.items():
-                    if future.done() and not future.cancelled() and future.exception() is None:
-                        kept.add(name, future.result())
-                kept.write()
+                finished = (one for one in futures if one.done() and not one.cancelled())
+                results |= {futures[one]: one.result() for one in finished if one.exception() is None}
+                if save is not None:
+                    smp.dump(results, save)
     return [future.result() for future in futures]
 
 
@@ -385,22 +383,3 @@ def _submit(pool: ThreadPoolExecutor, func: Callable[..., Any], task: Any) -> Fu
     if isinstance(task, Mapping):
         return pool.submit(func, **task)
     return pool.submit(func, *task) if isinstance(task, list | tuple) else pool.submit(func, task)
-
-
-class _SavedResults:
-    """Results in a file, written every few seconds."""
-
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self._path = path
-        self._results: dict[Any, Any] = smp.load(path) if path is not None and Path(path).exists() else {}
-        self._written_at = time.monotonic()
-
-    def add(self, key: Any, result: Any) -> None:
-        self._results[key] = result
-        if time.monotonic() - self._written_at > _SAVE_EVERY_S:
-            self.write()
-
-    def write(self) -> None:
-        if self._path is not None:
-            smp.dump(self._results, self._path)
-        self._written_at = time.monotonic()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from eyechart.data.columns.image_columns import REFERENCE_CHARS
 from eyechart.data.columns.meaning import to_text
@@ -29,13 +29,13 @@ from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
     is_place,
     label_errors,
     make_benchmark,
+    make_path_rules,
     remember_class,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import score_file
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample
 
-Kind = Literal["mcq", "text-mcq", "vqa"]
 Part = dict[str, str]  # {"type": "image" or "text", "value": ...}
 
 
@@ -148,15 +148,6 @@ def make_parts(dataset: ImageBaseDataset, line: smp.Row, text: str) -> list[Part
     """The images of a row, then a text, as parts of a message."""
     images = [{"type": "image", "value": path} for path in dataset.dump_image(line)]
     return [*images, {"type": "text", "value": text}]
-
-
-def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
-    """Relative paths start at the folder of the data file, the image folder, or the current folder."""
-    data = getattr(dataset, "data", None)
-    folder = data.attrs.get(smp.FOLDER) if data is not None else None
-    places = [folder, smp.find_data_root(), dataset.img_root, Path()]
-    roots = dict.fromkeys(str(Path(place).absolute()) for place in places if place is not None)
-    return PathRules(list(roots))
 
 
 def _is_empty(line: smp.Row, column: str) -> bool:
@@ -382,27 +373,24 @@ def list_columns(name: str | Path) -> tuple[str, ...]:
     return tuple(first.values) if first else columns
 
 
-def detect_kind(columns: Sequence[str]) -> Kind:
-    """The kind of a file, by its columns.
+def choose_class(columns: Sequence[str]) -> type[ImageBaseDataset]:
+    """The class of a file, by its columns.
 
-    >>> detect_kind(["index", "question", "A", "B", "image"]), detect_kind(["question", "A", "B"])
-    ('mcq', 'text-mcq')
-    >>> detect_kind(["index", "Question", "answer", "image_path"])
-    'vqa'
+    >>> choose_class(["index", "question", "A", "B", "image"]).__name__
+    'CustomMCQDataset'
+    >>> choose_class(["question", "A", "B"]).__name__, choose_class(["Question", "image_path"]).__name__
+    ('CustomTextMCQDataset', 'CustomVQADataset')
     """
     if "question" not in [column.lower() for column in columns]:
         raise DataError(f"no column 'question' (found: {join_names(columns, 12) or 'none'})", hint="add it")
     if not {"A", "B"} <= set(columns):
-        return "vqa"
-    return "mcq" if {"image", "image_path"} & set(columns) else "text-mcq"
+        return CustomVQADataset
+    return CustomMCQDataset if {"image", "image_path"} & set(columns) else CustomTextMCQDataset
 
 
 def find_class(name: str | Path) -> type[ImageBaseDataset]:
     """The class of a dataset, given by name or path: its columns choose it. Scripts change these classes."""
-    return _CLASSES[detect_kind(list_columns(name))]
+    return choose_class(list_columns(name))
 
 
-_CLASSES: Mapping[Kind, type[ImageBaseDataset]] = {
-    "mcq": CustomMCQDataset, "text-mcq": CustomTextMCQDataset, "vqa": CustomVQADataset,
-}  # fmt: skip
 SUPPORTED_DATASETS = [published for published, _ in SETS.values()]  # with published scoring
