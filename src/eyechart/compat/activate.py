@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -77,11 +76,9 @@ def activate(
     `tell` is called with a name and its provider when the name is first imported.
     """
     found = {name: _provider(name) for name in names}
-    _FINDER.names = frozenset(name for name, provider in found.items() if provider == "eyechart")
+    provide([name for name, provider in found.items() if provider == "eyechart"])
     _FINDER.untold = dict(found) if tell is not None else {}
     _FINDER.tell = tell
-    if (_FINDER.names or _FINDER.untold) and _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
     return found
 
 
@@ -114,7 +111,7 @@ def provide_in_children() -> Iterator[None]:
     before = spawn.get_preparation_data
 
     def with_names(name: str) -> dict[str, object]:
-        return {**before(name), "eyechart": _Names(tuple(sorted(_FINDER.names)))}
+        return {**before(name), "eyechart": _Names(sorted(_FINDER.names))}
 
     spawn.get_preparation_data = with_names
     try:
@@ -123,14 +120,11 @@ def provide_in_children() -> Iterator[None]:
         spawn.get_preparation_data = before
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(list[str]):
     """Unpickling this provides the names."""
 
-    names: tuple[str, ...]
-
-    def __reduce__(self) -> tuple[Callable[..., None], tuple[tuple[str, ...]]]:
-        return provide, (self.names,)
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[list[str]]]:
+        return provide, ([*self],)
 
 
 def _provider(name: str) -> Provider:
@@ -171,9 +165,6 @@ class _Finder(MetaPathFinder):
 
 class _Loader(Loader):
     """Fills a module with its names, or replaces it by the module of eyechart.compat."""
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """Import the source under the name of the module."""

@@ -75,14 +75,13 @@ class MMBenchDataset:
                 f"sys_prompt is {sys_prompt!r}, but must be a text", hint="leave it out, or write ''"
             )
         self.sys_prompt = sys_prompt
-        with translate_errors({}):  # without hints that name flags
-            self._source = open_mmbench(data_file)
-        self.data_file = self._source.origin
         self._loader: ImageLoader | None = None
         self._frame: Any = None  # a pandas.DataFrame, once read or set
-        self._seen = _status(self.data_file)  # size and time of the file
         with translate_errors({}):  # without hints that name flags
-            self._rows = [sample for sample in self._source if sample.images]
+            source = open_mmbench(data_file)
+            self.data_file = source.origin
+            self._seen = _status(self.data_file)  # size and time of the file
+            self._rows = [sample for sample in source if sample.images]
         if not self._rows:
             raise DataError(f"{self.data_file}: no row has an image", hint="the column image holds base64")
         self._letters = sorted({letter for sample in self._rows for letter in sample.choices})
@@ -155,7 +154,7 @@ class MMBenchDataset:
 
     def __getstate__(self) -> dict[str, Any]:
         """For worker processes: the positions of the images, and no open file."""
-        return {**self.__dict__, "_loader": None, "_source": None}
+        return {**self.__dict__, "_loader": None}
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type], dict[str, Any]]:
         """As the class without torch: the other one is made again if torch is there."""
