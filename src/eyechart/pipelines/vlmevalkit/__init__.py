@@ -13,8 +13,7 @@ evalscope/general.py        `general_vqa` and `general_vmcq`: their files and pr
 evalscope/general_score.py  their scorers, with BLEU and ROUGE; wording.yaml has EvalScope's prompts
 evalscope/job.py            `run_task`: every model on every dataset; `Summarizer`
 evalscope/evaluation.py     one model on one dataset: planned, asked, scored
-evalscope/folders.py        folders of tasks, ``status.json``
-evalscope/output.py         printed tables, files of predictions
+evalscope/output.py         folders of tasks, ``status.json``, files of predictions, printed tables
 evalscope/report.py         EvalScope's files of a run, for its dashboard
 vlmeval/command.py          VLMEvalKit's run.py: flags, ``--config``
 vlmeval/dataset.py          the dataset classes that scripts change or inherit from
