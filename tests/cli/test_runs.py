@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from eyechart.cli.runs import draw_runs
-from eyechart.report.table import to_text
 from eyechart.runs.listing import list_runs
 from support.command import eyechart
 from support.runs import questions_fixture, run_here
+from support.terminals import to_text
 
 questions = questions_fixture(4)
 

@@ -14,7 +14,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.look.dialogue import TOOL
-from eyechart.report.table import make_run_table, to_text
+from eyechart.report.table import make_run_table
 from eyechart.view.library import Library
 from eyechart.view.pages import Choice, Pages
 from support.command import environment, eyechart
@@ -35,6 +35,7 @@ from support.looks import (
 )
 from support.pages import list_images, read_blocks
 from support.server import Answer, Asked, Server
+from support.terminals import to_text
 from support.waiting import wait_until
 
 PROTOCOLS = ("search", "zoom", "tools")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from eyechart.report.compare import ComparedRun, Comparison, SharedQuestions, compare_values
 from eyechart.report.comparison_table import make_tables, to_latex, to_markdown
-from eyechart.report.table import PlainTable, to_text
+from eyechart.report.table import PlainTable
+from support.terminals import to_text
 
 
 def compare(n_runs: int, name: str = "run") -> Comparison:

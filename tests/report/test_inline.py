@@ -11,7 +11,7 @@ from PIL import Image, ImageColor
 
 from eyechart.data.images.boxes import Box
 from eyechart.errors import UsageError
-from eyechart.report.inline import OTHER_COLOUR, TARGET_COLOUR, choose_protocol, encode_image
+from eyechart.report.show import OTHER_COLOUR, TARGET_COLOUR, choose_protocol, encode_image
 from support.files import noisy_picture, picture
 
 

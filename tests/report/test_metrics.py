@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from eyechart.registry import aggregates
 from eyechart.report.metrics import compute_metrics, to_row
 from eyechart.report.summary import Summary, summarise
-from eyechart.report.table import make_run_table, to_text
+from eyechart.report.table import make_run_table
 from eyechart.types import CannotAggregate, Result, Sample, Score, ScoredRow
+from support.terminals import to_text
 
 
 def answer(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from eyechart.models.prices import Price
 from eyechart.report.reasons import explain_outcome
 from eyechart.report.show import make_samples_table, show_json, show_sample
-from eyechart.report.table import to_text
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage
 from support.results import result
+from support.terminals import to_text
 
 IMAGE = {
     "mime": "image/png", "width": 640, "height": 480, "bytes": 12345, "sha256": "ab" * 32, "resized": True,

@@ -8,10 +8,11 @@ import pytest
 from eyechart import stats
 from eyechart.report.counting import compute_credit
 from eyechart.report.summary import Summary, summarise
-from eyechart.report.table import make_run_table, to_text
+from eyechart.report.table import make_run_table
 from eyechart.stats import compute_wilson
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Score
 from support.results import result
+from support.terminals import to_text
 
 
 def summary_of(results: list[Result], **options: Any) -> Summary:

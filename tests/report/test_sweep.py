@@ -19,7 +19,7 @@ from eyechart.report.sweep import (
     show_measure,
     write_verdict,
 )
-from eyechart.report.table import to_text
+from support.terminals import to_text
 
 
 def cell(name: str, *, cost: float | None, **more: Any) -> Cell:

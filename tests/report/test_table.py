@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from eyechart.models.prices import format_usd
 from eyechart.report.summary import Summary, summarise
-from eyechart.report.table import format_percent, make_run_table, make_runs_table, to_text
+from eyechart.report.table import format_percent, make_run_table, make_runs_table
 from eyechart.types import Outcome, Result
 from support.results import result
+from support.terminals import to_text
 
 GOLDEN = """\
 demo · openai/tiny

@@ -17,9 +17,8 @@ from eyechart.data.selection import select
 from eyechart.errors import UsageError
 from eyechart.option import read_count, read_pairs
 from eyechart.registry import Execute, command, suggest_name
-from eyechart.report.inline import choose_protocol, encode_image
 from eyechart.report.rows import to_record
-from eyechart.report.show import make_samples_table, show_json, show_sample
+from eyechart.report.show import choose_protocol, encode_image, make_samples_table, show_json, show_sample
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.cost import read_judge_prices
 from eyechart.runs.listing import find_run, tell_selection

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from eyechart import stats
@@ -131,48 +131,25 @@ class LetterPairs:
         letters = sorted({letter for pair in self._counts for letter in pair})
         if len(letters) < 2:
             return None
-        if self._at_most is not None and len(self._pairs) > self._at_most:
-            return self._count_shares(condition, letters)
-        pairs = self._pairs
-        clusters = [cluster for *_, cluster in pairs]
-        found: dict[str, stats.Paired] = {}
-        for letter in letters:
-            chosen = [float(one[0] == letter) for one in pairs]
-            gold = [float(one[1] == letter) for one in pairs]
-            one = stats.paired(chosen, gold, clusters=clusters)
-            assert one is not None
-            found[letter] = one
-        adjusted = stats.adjust_holm([one.p for one in found.values()])
-        shares = {
-            letter: LetterShare(
-                chosen=one.mean_a,
-                gold=one.mean_b,
-                difference=one.difference,
-                ci95=(one.low, one.high),
-                p_adjusted=p,
+        tested: dict[str, stats.Paired] = {}
+        if self._at_most is None or len(self._pairs) <= self._at_most:
+            clusters = [cluster for *_, cluster in self._pairs]
+            for letter in letters:
+                a, b = ([float(pair[side] == letter) for pair in self._pairs] for side in (0, 1))
+                one = stats.paired(a, b, clusters=clusters)
+                assert one is not None
+                tested[letter] = one
+        adjusted = stats.adjust_holm([one.p for one in tested.values()]) or [math.nan] * len(letters)
+        n, shares = self._counts.total(), {}
+        for letter, p in zip(letters, adjusted, strict=True):
+            chosen, gold = (
+                sum(times for pair, times in self._counts.items() if pair[side] == letter) for side in (0, 1)
             )
-            for (letter, one), p in zip(found.items(), adjusted, strict=True)
-        }
-        return LetterBias(condition=condition, n=len(pairs), p=min(adjusted), letters=shares)
-
-    def _count_shares(self, condition: str, letters: Sequence[str]) -> LetterBias:
-        n = self._counts.total()
-        chosen, gold = Counter[str](), Counter[str]()
-        for pair, count in self._counts.items():
-            chosen[pair[0]] += count
-            gold[pair[1]] += count
-        nan = math.nan
-        shares = {
-            letter: LetterShare(
-                chosen=chosen[letter] / n,
-                gold=gold[letter] / n,
-                difference=(chosen[letter] - gold[letter]) / n,
-                ci95=(nan, nan),
-                p_adjusted=nan,
+            ends = (tested[letter].low, tested[letter].high) if tested else (math.nan, math.nan)
+            shares[letter] = LetterShare(
+                chosen=chosen / n, gold=gold / n, difference=(chosen - gold) / n, ci95=ends, p_adjusted=p
             )
-            for letter in letters
-        }
-        return LetterBias(condition=condition, n=n, p=nan, letters=shares)
+        return LetterBias(condition=condition, n=n, p=min(adjusted), letters=shares)
 
 
 def compute_letter_bias(results: Iterable[Result], condition: str) -> LetterBias | None:

@@ -327,6 +327,10 @@ def _compare_pairs(
     """The first run of each pair minus the second, in each set of questions, corrected for all of them."""
     tested = [(part, a, b, pair_values(part, part, a, b)) for part in questions for a, b in pairs]
     alpha = ALPHA / len(tested) if correction == "holm" else ALPHA
+    adjusted: Sequence[float] = [found.p for *_, found in tested]
+    if correction != "none":
+        adjust = stats.adjust_holm if correction == "holm" else stats.adjust_benjamini_hochberg
+        adjusted = adjust(adjusted)
     return [
         Difference(
             a=a,
@@ -343,9 +347,7 @@ def _compare_pairs(
             smallest_difference=_find_smallest(found, p, alpha),
             **_add_failures(part, a, b),
         )
-        for (part, a, b, found), p in zip(
-            tested, _adjust([found.p for *_, found in tested], correction), strict=True
-        )
+        for (part, a, b, found), p in zip(tested, adjusted, strict=True)
     ]
 
 
@@ -367,12 +369,6 @@ def _add_failures(part: SharedQuestions, a: str, b: str) -> dict[str, Any]:
         return {}
     ends = pair_values(worst, best, a, b).low, pair_values(best, worst, a, b).high
     return {"n_failed": n_failed, "ci95_with_failures": ends}
-
-
-def _adjust(ps: Sequence[float], correction: Correction) -> Sequence[float]:
-    if correction == "none":
-        return ps
-    return stats.adjust_holm(ps) if correction == "holm" else stats.adjust_benjamini_hochberg(ps)
 
 
 def pair_values(

@@ -437,11 +437,8 @@ def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
     if len(totals) < 2:
         return groups
     shrunk = shrink_groups([(group.score or 0.0) * group.n_scored for group in measured.values()], totals)
-    found = {
-        name: replace(group, shrunk=share)
-        for (name, group), share in zip(measured.items(), shrunk, strict=True)
-    }
-    return {name: found.get(name, group) for name, group in groups.items()}
+    shares = dict(zip(measured, shrunk, strict=True))
+    return {name: replace(group, shrunk=shares.get(name)) for name, group in groups.items()}
 
 
 def average_groups(groups: Mapping[str, Group], overall: Group, overlap: float = 1.0) -> Group | None:
@@ -600,7 +597,8 @@ def merge_votes(results: Iterable[Result]) -> Iterator[Result]:
         if (open_trial := next((one for one in trials if is_open(one)), None)) is not None:
             yield replace(open_trial, trial=0)
             continue
-        answers = [_read_answer(result) for result in trials]
+        reads = [(result.score and result.score.read) or "" for result in trials]
+        answers = [" ".join(read.split()).casefold() for read in reads]
         votes = Counter(answer for answer in answers if answer)
         if not votes:
             yield replace(trials[0], trial=0)
@@ -611,8 +609,3 @@ def merge_votes(results: Iterable[Result]) -> Iterator[Result]:
         assert chosen.score is not None
         score = replace(chosen.score, detail={**chosen.score.detail, "votes": n, "of": votes.total()})
         yield replace(chosen, trial=0, score=score)
-
-
-def _read_answer(result: Result) -> str:
-    read = result.score.read if result.score else None
-    return " ".join(read.split()).casefold() if read else ""

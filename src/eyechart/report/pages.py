@@ -23,7 +23,6 @@ from eyechart.report.page import open_page
 from eyechart.report.run_page import (
     RUN,
     RunFacts,
-    SampleBlocks,
     describe_run,
     list_conditions,
     open_samples_page,
@@ -39,6 +38,16 @@ if TYPE_CHECKING:
 
 KINDS = ("only A right", "only B right", "both wrong", "both right")
 MAX_PAIRS = 20_000  # questions of a comparison: all that flipped, then others in the benchmark's order
+_BESIDE = (
+    "outcome",
+    "reply",
+    "thinking",
+    "read",
+    "route",
+    "why",
+    "place",
+    "cut",
+)  # of the other run
 RENEW_S = 30  # how often the page of a watched training renews itself while it is open
 
 
@@ -123,17 +132,12 @@ def write_comparison_page(
     }
     with open_samples_page(path, title, facts[first.a], loader, policy) as samples:
         for pair in results:
-            samples.add(pair.a, code=pair.kind, beside=_describe_beside(samples, pair.b))
+            theirs = samples.describe(pair.b)
+            beside = {name: getattr(theirs, name) for name in _BESIDE}
+            samples.add(pair.a, code=pair.kind, beside=beside)
         told = hide_all_folders(told, {run: f"run {place}" for place, run in enumerate(labels, 1)})
         own = {"kind": "comparison", "kinds": KINDS, "n": comparison.n, "eyechart": version}
         samples.told = {**own, "name": facts[first.a].name, **told}
-
-
-def _describe_beside(samples: SampleBlocks, result: Result) -> dict[str, Any]:
-    """The answer of the other run."""
-    theirs = samples.describe(result)
-    names = ("outcome", "reply", "thinking", "read", "route", "why", "place", "cut")
-    return {name: getattr(theirs, name) for name in names}
 
 
 def write_audit_page(

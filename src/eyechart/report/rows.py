@@ -127,7 +127,7 @@ def to_rows(results: Iterable[Result], price: Price | None = None) -> Rows:
         *_OPENING,
         *(f"field.{path}" for path in paths),
         *(("extra_fields",) if paths else ()),
-        *(_column_name(key) for key in kept),
+        *(f"meta.{key}" if key in {*_OPENING, *_CLOSING, OTHER_META} else key for key in kept),
         *((OTHER_META,) if is_open else ()),
         *_CLOSING,
     )
@@ -188,10 +188,6 @@ def _row(result: Result, paths: list[str], keys: list[str], is_open: bool, price
 def get_facts(sample: Sample) -> dict[str, Any]:
     """The columns of a sample's row that are not part of the question, also those that models never see."""
     return {**sample.meta, **{key: one for key, one in sample.withheld.items() if key != FIELD_KINDS}}
-
-
-def _column_name(key: str) -> str:
-    return f"meta.{key}" if key in {*_OPENING, *_CLOSING, OTHER_META} else key
 
 
 def _cell(value: Any) -> Cell:

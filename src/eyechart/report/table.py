@@ -6,7 +6,6 @@ below the table; names are wrapped last.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,28 +159,6 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         if methods:
             parts.append(Text(f"intervals: {', '.join(methods)}", style="dim"))
     return Stack(*parts) if parts else Text("no runs", style="dim")
-
-
-def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -> str:
-    """Any renderable as text, the same on every machine.
-
-    >>> from rich.text import Text
-    >>> to_text(Text("[red] is text", style="bold"))
-    '[red] is text'
-    """
-    from rich.console import Console
-
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        _environ={},  # the caller decides, not NO_COLOR or COLUMNS
-    )
-    with console.capture() as caught:
-        console.print(renderable)
-    return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
 def label_models(models: Sequence[str], folders: Sequence[str]) -> list[str]:

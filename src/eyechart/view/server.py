@@ -383,20 +383,15 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     trouble: OSError | None = None
     for one in wanted:
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((host, one))
-            made.listen(128)
+            return socket.create_server((host, one), family=family, backlog=128)
         except OSError as err:
-            made.close()
             trouble = err
-            continue
-        return made
     assert trouble is not None
     is_taken = trouble.errno in (errno.EADDRINUSE, errno.EACCES)
+    reason = (trouble.strerror or str(trouble)).partition(" (while ")[0]
     raise UsageError(
-        f"cannot listen on {host}:{wanted[0]}: {trouble.strerror or trouble}",
+        f"cannot listen on {host}:{wanted[0]}: {reason}",
         hint="choose another port with --port N, or --port 0 for any free one"
         if is_taken
         else "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0",
