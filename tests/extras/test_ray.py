@@ -281,7 +281,7 @@ def test_dialogues_with_a_searcher_on_workers(cluster: Any, here: Path) -> None:
         assert (again.folder, len(server.asked)) == (done.folder, n_asked)
         looks = again.summary.looks
         assert looks is not None
-        assert looks.figures["evidence"].value == 1.0
+        assert looks.figures["evidence"].mean == 1.0
 
 
 def test_local_weights_on_workers(cluster: Any, here: Path, llava: Path) -> None:

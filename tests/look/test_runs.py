@@ -153,7 +153,7 @@ def test_players_in_every_protocol(tmp_path: Path, name: str) -> None:
         [result] = run.samples()
         assert (result.outcome, told(result)["stop"]) == end
         assert run.summary.looks is not None
-        figures = {key: one.value for key, one in run.summary.looks.figures.items()}
+        figures = {key: one.mean for key, one in run.summary.looks.figures.items()}
         assert (figures["no_look"], figures["unanswered"]) == (player is not stuck, player is not blind)
         assert figures.get("evidence") == (None if name == "several" else player is stuck)
 
@@ -564,15 +564,15 @@ def test_evidence_is_counted_with_intervals(tmp_path: Path) -> None:
         run = look(server, tmp_path, "zoom")
     summary = run.summary.looks
     assert summary is not None
-    assert {name: round(one.value, 2) for name, one in summary.figures.items()} | {
+    assert {name: round(one.mean, 2) for name, one in summary.figures.items()} | {
         "best_iou": 0, "tool_iou": 0
     } == {
         "no_look": 0.33, "at_limit": 0, "stuck": 0, "unanswered": 0, "critical": 0, "valid_calls": 1,
         "evidence": 0.5, "all_evidence": 0.5, "evidence_if_looked": 0.75, "best_iou": 0, "tool_iou": 0,
         "right_without_evidence": 0.5,
     }  # fmt: skip
-    low, high = summary.figures["evidence"].ci95
-    assert low < 0.5 < high
+    evidence = summary.figures["evidence"]
+    assert evidence.low < 0.5 < evidence.high
     found = json.loads((run.folder / "summary.json").read_text())["look"]
     assert found["crops"]["histogram"]["1"] == 4
     shown = eyechart("report", run.folder, cwd=tmp_path)
@@ -594,8 +594,8 @@ def test_a_stuck_model_is_seen(tmp_path: Path) -> None:
     with Server(Table(write_cards(tmp_path, 2), stuck)) as server:
         summary = look(server, tmp_path, "zoom", max_looks=3).summary.looks
     assert summary is not None
-    assert summary.figures["stuck"].value == summary.figures["unanswered"].value == 1.0
-    assert summary.figures["evidence"].value == 1.0
+    assert summary.figures["stuck"].mean == summary.figures["unanswered"].mean == 1.0
+    assert summary.figures["evidence"].mean == 1.0
 
 
 def test_the_images_of_a_dialogue_can_be_made_again(tmp_path: Path) -> None:

@@ -118,5 +118,5 @@ def test_looking_is_worth_what_the_searcher_finds(tmp_path: Path) -> None:
     assert nothing.ci95[0] <= 0 <= nothing.ci95[1]
     assert "no difference" in nothing.verdict.lower() or "not" in nothing.verdict.lower()
     figures = [one.summary.looks.figures for one in (perfect, blind) if one.summary.looks]
-    assert figures[0]["evidence"].value > 0.9
-    assert figures[1]["evidence"].value == 0.0
+    assert figures[0]["evidence"].mean > 0.9
+    assert figures[1]["evidence"].mean == 0.0

@@ -133,6 +133,7 @@ def compare_conditions(
         if name == TEXT_MODEL:
             continue
         score, gain = compute_interval(questions, name), compared.get(name)
+        flags = [flag for flag in questions.changed.get(name, ()) if flag is not None]
         found[name] = AuditedCondition(
             runs=tuple(runs[name]),
             n=score.n if score else 0,
@@ -147,7 +148,7 @@ def compare_conditions(
             p=gain.p if gain else None,
             p_adjusted=adjusted.get(name),
             smallest_difference=stats.find_smallest_difference(gain) if gain else None,
-            changed=_share(questions.changed.get(name, ())),
+            changed=sum(flags) / len(flags) if flags else None,
         )
     return found
 
@@ -168,11 +169,6 @@ def compute_mean_chance(questions: AuditedQuestions) -> float | None:
         if value is not None:
             found.add(chance, weight)
     return found.mean
-
-
-def _share(flags: Iterable[bool | None]) -> float | None:
-    known = [flag for flag in flags if flag is not None]
-    return sum(known) / len(known) if known else None
 
 
 def find_blind_solvable(questions: AuditedQuestions, condition: str = BLIND) -> tuple[str, ...]:

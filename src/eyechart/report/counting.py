@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
@@ -191,7 +191,7 @@ class ResultCounter:
         self.has_fields = False  # some reply was scored field by field
         self._n_usages = 0
         self._n_uncounted = 0  # samples whose replies came without their tokens
-        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
+        self.usage = Usage()
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
         self._by_trial: dict[int, Moments] = {}
@@ -266,12 +266,9 @@ class ResultCounter:
         """Whether the tokens of every sample with a reply are known: only then is there a cost."""
         return self._n_usages > 0 and not self._n_uncounted
 
-    def usage(self) -> Usage:
-        return Usage(**self._used)
-
     def tokens(self) -> dict[str, int]:
         """Token counts by short names; those from the endpoint's cache if there were any."""
-        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
+        named = {name.removesuffix("_tokens"): n for name, n in asdict(self.usage).items()}
         return {name: n for name, n in named.items() if n or name != "cached"}
 
     def trials(self) -> Trials | None:
@@ -302,10 +299,7 @@ class ResultCounter:
         if usage := result.reply.usage:
             asked.has_usage = True
             self._n_usages += 1
-            self._used["prompt_tokens"] += usage.prompt_tokens
-            self._used["completion_tokens"] += usage.completion_tokens
-            self._used["reasoning_tokens"] += usage.reasoning_tokens
-            self._used["cached_tokens"] += usage.cached_tokens
+            self.usage += usage
 
     def _list_tallies(self, sample: Sample) -> list[_Tally]:
         """The tallies that a sample counts in. Without a tally: keys that no sample has had so far."""

@@ -78,8 +78,11 @@ class LiveLine:
         self._thread.join(timeout=2.0)  # a stream that blocks must not hold up the run's end
         self._thread = None
         state = self._look()
-        if state is None or self._is_told(state):
+        if state is None:
             return
+        is_complete = 0 < state.total <= state.done
+        if not self._is_terminal and is_complete and state.done == self._said.done:
+            return  # the log already has the final state
         self._write("\n".join(self._lines(state)) + "\n", erase=True)
 
     def say(self, text: str) -> None:
@@ -112,10 +115,6 @@ class LiveLine:
             return False
         self._said_at_s, self._said = now_s, state
         return True
-
-    def _is_told(self, state: Snapshot) -> bool:
-        """Whether the log already has the final state."""
-        return not self._is_terminal and 0 < state.total <= state.done == self._said.done
 
     def _lines(self, state: Snapshot) -> list[str]:
         """The progress line; of a run on a cluster, a line per node below it."""

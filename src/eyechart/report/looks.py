@@ -17,7 +17,7 @@ from typing import Any
 from eyechart.data.images.boxes import Box, read_boxes
 from eyechart.look.evidence import Crop, Evidence, area, intersection, measure, tool_iou
 from eyechart.report.table import format_percent
-from eyechart.stats.intervals import interval
+from eyechart.stats.intervals import Interval, interval
 from eyechart.terminal import to_one_line
 from eyechart.types import Result
 
@@ -30,24 +30,11 @@ _SHARES = {  # of the lines, in order; the others are in JSON alone
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A mean over questions, with its 95 % interval."""
-
-    value: float
-    ci95: tuple[float, float]
-    n: int
-
-    def __str__(self) -> str:
-        low, high = self.ci95
-        return f"{format_percent(self.value)} % [{format_percent(low)}, {format_percent(high)}]"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookSummary:
     """The figures of a look run, by name: shares and IoUs from 0 to 1; `crops` is a number per question."""
 
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, Interval]
     crops: Sequence[int]  # of each sample-trial, ascending
 
     def to_json(self) -> dict[str, Any]:
@@ -61,7 +48,7 @@ class LookSummary:
             },
         }
         figures = {
-            name: {"value": one.value, "ci95": list(one.ci95), "n": one.n}
+            name: {"value": one.mean, "ci95": [one.low, one.high], "n": one.n}
             for name, one in self.figures.items()
         }
         return {"crops": counts, **figures}
@@ -69,17 +56,21 @@ class LookSummary:
     def lines(self) -> Iterator[str]:
         """What tables and pages say."""
         found, crops = self.figures, self.to_json()["crops"]
-        shares = [f"{format_percent(found[name].value)} % {words}" for name, words in _SHARES.items()]
-        valid = f"; {found['valid_calls']} of the calls gave a crop" if "valid_calls" in found else ""
+        shares = [f"{format_percent(found[name].mean)} % {words}" for name, words in _SHARES.items()]
+        shown = {
+            name: f"{format_percent(one.mean)} % [{format_percent(one.low)}, {format_percent(one.high)}]"
+            for name, one in found.items()
+        }
+        valid = f"; {shown['valid_calls']} of the calls gave a crop" if "valid_calls" in found else ""
         yield f"looks: {crops['mean']:.2f} crops per question (median {crops['median']:g}){valid}"
         yield f"dialogues: {', '.join(shares)}"
         if "evidence" in found:
-            right = found.get("right_without_evidence")
+            right = shown.get("right_without_evidence")
             more = f"; of the right answers {right} without evidence" if right else ""
             yield (
-                f"evidence: a crop covers a gold box in {found['evidence']} of {found['evidence'].n:,} "
-                f"questions, all boxes in {found['all_evidence']}; "
-                f"best IoU {found['best_iou'].value:.2f}{more}"
+                f"evidence: a crop covers a gold box in {shown['evidence']} of {found['evidence'].n:,} "
+                f"questions, all boxes in {shown['all_evidence']}; "
+                f"best IoU {found['best_iou'].mean:.2f}{more}"
             )
 
 
@@ -103,7 +94,7 @@ def summarise_looks(
         means = [statistics.fmean(each) for each in by_position.values()]
         own = [(clusters or {}).get(position) for position in by_position]
         if (found := interval(means, clusters=own)) is not None:
-            figures[name] = Figure(found.mean, (found.low, found.high), len(means))
+            figures[name] = found
     return LookSummary(figures=figures, crops=sorted(crops))
 
 

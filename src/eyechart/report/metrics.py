@@ -136,20 +136,19 @@ class _Limits:
         """The interval; of a metric at its limit in every resample, Wilson's with a trial per cluster."""
         if ends[0] != ends[1]:
             return ends
-        low, high = (0.0, 1.0) if self._aggregate.scale == "fraction" else self._find(group, name)
+        limits: Iterable[float | None] = (0.0, 1.0)
+        if self._aggregate.scale != "fraction":
+            limits = (table.get(group, {}).get(name) for table in self._tables)
+        low, high = limits
         if low is None or high is None or low == high or ends[0] not in (low, high):
             return ends
         found = compute_wilson(n * (ends[0] == high), n)
         assert found is not None
         return low + found[0] * (high - low), low + found[1] * (high - low)
 
-    def _find(self, group: str, name: str) -> tuple[float | None, float | None]:
-        """On a scale of points: with every row wrong, and with every row right."""
-        low, high = (table.get(group, {}).get(name) for table in self._tables)
-        return low, high
-
     @cached_property
     def _tables(self) -> Sequence[MetricTable]:
+        """With every row wrong, and with every row right."""
         found = []
         for value in (0.0, 1.0):
             rows = [[replace(row, value=value) for row in trial] for trial in self._trials]

@@ -38,16 +38,6 @@ if TYPE_CHECKING:
 
 KINDS = ("only A right", "only B right", "both wrong", "both right")
 MAX_PAIRS = 20_000  # questions of a comparison: all that flipped, then others in the benchmark's order
-_BESIDE = (
-    "outcome",
-    "reply",
-    "thinking",
-    "read",
-    "route",
-    "why",
-    "place",
-    "cut",
-)  # of the other run
 RENEW_S = 30  # how often the page of a watched training renews itself while it is open
 
 
@@ -133,7 +123,8 @@ def write_comparison_page(
     with open_samples_page(path, title, facts[first.a], loader, policy) as samples:
         for pair in results:
             theirs = samples.describe(pair.b)
-            beside = {name: getattr(theirs, name) for name in _BESIDE}
+            names = ("outcome", "reply", "thinking", "read", "route", "why", "place", "cut")
+            beside = {name: getattr(theirs, name) for name in names}
             samples.add(pair.a, code=pair.kind, beside=beside)
         told = hide_all_folders(told, {run: f"run {place}" for place, run in enumerate(labels, 1)})
         own = {"kind": "comparison", "kinds": KINDS, "n": comparison.n, "eyechart": version}

@@ -114,7 +114,7 @@ def make_summary(
         also={f"macro by {macro}": mean} if mean else {},
         requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
         tokens=counted.tokens(),
-        cost=price.cost(counted.usage()) if price and counted.is_counted else None,
+        cost=price.cost(counted.usage) if price and counted.is_counted else None,
         speed=counted.speed.close(),
         trials=counted.trials(),
         parity=parity,

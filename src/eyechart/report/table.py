@@ -259,7 +259,10 @@ def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if any(tokens.values()):
         yield "tokens", describe_tokens(tokens)
     if cost is not None:
-        n = _n_answered(summary)
+        # Samples with a reply; a sample counts in part if only some of its trials have one.
+        n_done = sum(summary["outcomes"].values())
+        n_replies = n_done - summary["outcomes"].get("failed", 0)
+        n = summary["n"] * n_replies / max(1, n_done + summary["pending"])
         each = f" ({format_usd(cost / n)} per sample)" if summary["n"] > 1 and n else ""
         is_shared = summary.get("paid") is not None and requests.get("cached")
         paid = f", of which {format_usd(summary['paid'])} paid by this run" if is_shared else ""
@@ -268,13 +271,6 @@ def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "duration", format_duration(seconds)
     if speed := summary.get("speed"):
         yield "speed", describe_speeds(speed)
-
-
-def _n_answered(summary: Mapping[str, Any]) -> float:
-    """Samples with a reply; a sample counts in part if only some of its trials have one."""
-    n_done = sum(summary["outcomes"].values())
-    n_all = n_done + summary["pending"]
-    return float(summary["n"] * (n_done - summary["outcomes"].get("failed", 0)) / n_all) if n_all else 0.0
 
 
 def _make_name(text: str) -> str:
