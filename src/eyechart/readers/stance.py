@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import or_
 
 import msgspec
 from msgspec.structs import replace
@@ -130,10 +131,7 @@ def _find_items(clauses: Sequence[Clause]) -> frozenset[int]:
                 paired[number] = paired.get(number, "") + words[at].word
         if place == len(words) or not words[place].is_letter or (number and clause.before not in "\n;."):
             continue
-        after = place + 1
-        while after < len(words) and words[after].is_mark:
-            after += 1
-        if after == len(words) or after > place + 1:
+        if place + 1 == len(words) or words[place + 1].is_mark:
             found[number] = words[place].word
     letters = list(found.values())
     is_numbered = bool(clauses) and clauses[0].words[0].word.isdecimal()
@@ -155,8 +153,6 @@ def _is_pair(words: Sequence[Token], place: int) -> bool:
 def _find_verdict(clause: Clause) -> int:
     """Whether a clause that names no option says that what was named before is wrong, or right."""
     part = clause.words
-    if len(part) == 1 and part[0].roles & (r.RIGHT | r.WRONG) and not part[0].word.isalpha():
-        return r.WRONG if part[0].roles & r.WRONG else r.RIGHT
     if len(part) > 5 or any(token.letters is not None for token in part):
         return 0
     if all(token.is_mark or token.roles & (r.YES | r.NO) for token in part):
@@ -206,32 +202,18 @@ def _judge(clause: Clause, opening: int, turn: int) -> Iterator[Statement]:
     is_turn, is_change = is_sum or is_last or bool(turn & _TURNS), bool(turn & (r.BUT | r.WAIT))
     found: list[Statement] = []
     for group in groups:
-        kind = _find_context(part, group, clause)
-        strength = NAMED
+        kind, strength = _find_context(part, group, clause), NAMED
         if kind == "asserted":
             strength = _find_strength(clause, group)
-        first = part[group.places[0]]
-        is_word = not group.is_letter
-        if kind != "asserted":
-            pass
-        elif group.is_joined or (is_word and strength < STATED and _is_one_of_several(part, group)):
-            kind = "several"
-        elif not group.letters:
-            kind = "contradiction" if len(group.places) > 1 else "not-an-option"
-        elif strength == NAMED:
-            is_subject = _is_subject(part, group)
-            is_other = (
-                (is_subject and _is_general(part, group)) or _is_loose(part, group) or _is_aside(part, group)
-            )
-            if is_other if is_word else not first.is_bracketed:
-                kind = "mentioned"
+            kind = _find_kind(part, group, strength)
         if kind in ("asserted", "mentioned") and clause.roles & r.ALSO:
             kind = "also"
-        span = (first.start, part[group.places[-1]].end)
-        is_one = len(group.places) == 1
-        is_pair = not is_one and len(group.letters) == 1
-        made = Statement(kind, group.letters, span, strength, group.is_letter, is_turn, is_change)
-        found.append(replace(made, is_part=is_one and first.is_part, is_pair=is_pair))
+        first, last = part[group.places[0]], part[group.places[-1]]
+        made = Statement(
+            kind, group.letters, (first.start, last.end), strength, group.is_letter, is_turn, is_change
+        )
+        is_pair = first is not last and len(group.letters) == 1
+        found.append(replace(made, is_part=first is last and first.is_part, is_pair=is_pair))
     subject = next((one.letters for one in found if one.kind == "mentioned" and one.is_letter), None)
     if subject is not None:  # "option B shows a dog"
         found = [
@@ -241,8 +223,23 @@ def _judge(clause: Clause, opening: int, turn: int) -> Iterator[Statement]:
     if part[0].roles & r.OR and clause.previous:  # "B. Or C.", "B (or C)"
         said = ("asserted", "mentioned", "possible", "considered")
         found = [replace(one, kind="also") if one.kind in said else one for one in found]
-    span = (part[0].start, part[-1].end)
     yield from _settle(found, span)
+
+
+def _find_kind(part: Sequence[Token], group: Group, strength: int) -> str:
+    """What an assertion comes to: one option, several, one that is no option, or only a mention."""
+    is_word = not group.is_letter
+    if group.is_joined or (is_word and strength < STATED and _is_one_of_several(part, group)):
+        return "several"
+    if not group.letters:
+        return "contradiction" if len(group.places) > 1 else "not-an-option"
+    if strength > NAMED:
+        return "asserted"
+    if is_word:
+        is_other = _is_general(part, group) or _is_loose(part, group) or _is_aside(part, group)
+    else:
+        is_other = not part[group.places[0]].is_bracketed
+    return "mentioned" if is_other else "asserted"
 
 
 def _find_other_result(part: Sequence[Token]) -> tuple[int, int] | None:
@@ -297,24 +294,15 @@ def _find_groups(part: Sequence[Token]) -> list[Group]:
 
 def _look_around(part: Sequence[Token], groups: Sequence[Group]) -> None:
     """Note what the words around the mentions of a clause do."""
-    n_other = n_words = roles = place = 0
-    for token in part:
-        if token.letters is None and not token.is_mark:
-            n_other += not token.roles & _BESIDE
-            n_words += not token.roles & r.ARTICLE
+    words = [token.roles for token in part if token.letters is None and not token.is_mark]
+    before, after = (
+        [0, *accumulate((token.roles for token in tokens), or_)] for tokens in (part, reversed(part))
+    )
     for group in groups:
-        while place < group.places[0]:
-            roles |= part[place].roles
-            place += 1
-        group.before = roles
-        group.is_alone = len(groups) == 1 and not n_other
-        group.is_bare = len(groups) == 1 and not n_words
-    roles, place = 0, len(part)
-    for group in reversed(groups):
-        while place > group.places[-1] + 1:
-            place -= 1
-            roles |= part[place].roles
-        group.after = roles
+        group.before = before[group.places[0]]
+        group.after = after[len(part) - 1 - group.places[-1]]
+    groups[0].is_alone = len(groups) == 1 and all(roles & _BESIDE for roles in words)
+    groups[0].is_bare = len(groups) == 1 and all(roles & r.ARTICLE for roles in words)
 
 
 def _extend(group: Group, part: Sequence[Token], place: int, token: Token) -> bool:
@@ -506,7 +494,7 @@ def _is_general(part: Sequence[Token], group: Group) -> bool:
     """Whether a subject is any of its kind: "A bus has ...", "Trucks carry ..."."""
     first, last = group.places[0], group.places[-1]
     rest = part[last + 1 : last + 1 + MAX_LEAD]
-    if part[first].keys:
+    if part[first].keys or not _is_subject(part, group):
         return False
     if not rest[0].roles and rest[0].word.endswith("s"):
         return True  # "The nucleus stores DNA."

@@ -74,11 +74,8 @@ def _list_unit_keys() -> Mapping[str, str]:
     keys: dict[str, str] = {}
     for name, units in UNITS.items():
         sign = signs.setdefault((units[0].dimension, units[0].factor), name)
-        if (
-            len(name) > 2
-            and (len(units) == 1 or name in ("degrees", "dollars", "pounds"))
-            and name not in ("second", "real", "won")
-        ):
+        is_clear = len(units) == 1 or name in ("degrees", "dollars", "pounds")
+        if len(name) > 2 and is_clear and name not in ("second", "real", "won"):
             keys[name] = sign
     return keys
 
@@ -157,10 +154,7 @@ class Options(msgspec.Struct, frozen=True):
         if found := self.texts.get(words) or self.texts.get(words.lower()):
             return found
         keys = _keys_of(text)
-        for known, letters in self.by_first.get(keys[0], ()) if keys else ():
-            if known == keys:
-                return letters
-        return ()
+        return dict(self.by_first.get(keys[0], ())).get(keys, ()) if keys else ()
 
 
 def prepare_options(choices: Mapping[str, str]) -> Options:
@@ -333,10 +327,13 @@ def _is_named(
     text: str, tokens: Sequence[Token], place: int, last: int, wanted: Keys, options: Options
 ) -> bool:
     """Whether words are an option's, not a part of something else that has them."""
-    if _goes_on(tokens, last) or _breaks(tokens, place, last) or is_other_number(text, tokens, place, last):
+    after = tokens[last + 1] if last + 1 < len(tokens) else EDGE
+    goes_on = after.start == tokens[last].end and after.word[0].isdecimal()  # the H2O of "H2O2"
+    if goes_on or _breaks(tokens, place, last) or is_other_number(text, tokens, place, last):
         return False
-    if wanted in options.bare and _is_counted(tokens, last):
-        return False
+    is_counted = not after.is_mark and not after.roles & ~(r.PERSON | r.LABEL | r.ADJECTIVE)
+    if wanted in options.bare and is_counted:
+        return False  # "25 people" for "25%"
     is_polar = len(wanted) == 1 and tokens[place].roles & (r.YES | r.NO | r.NOT)
     return not is_polar or _answers(tokens, place)
 
@@ -363,26 +360,19 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_engl
             if is_name and before.word in _NAME_WORDS:
                 is_part = True
             elif not is_known and (is_english or is_name or r.is_unspaced(before.word[-1])):
-                is_verb = (
-                    before.word.endswith(("s", "ing")) and len(before.word) > 4 and not before.is_capital
-                )
-                if before.word.endswith("ing") and (place < 2 or tokens[place - 2].roles & r.ARTICLE):
-                    is_verb = False  # "a rocking horse"
+                is_article = place < 2 or tokens[place - 2].roles & r.ARTICLE  # "a rocking horse"
+                endings = ("s",) if is_article else ("s", "ing")
+                is_verb = before.word.endswith(endings) and len(before.word) > 4
                 is_quality = "-" in before.word or before.word.endswith(_ENDINGS)
                 is_part = (is_name and before.is_capital) or not (is_verb or is_quality)
+        is_first = place < 2 and (before.is_mark or before.roles & r.ARTICLE)
         if not is_part and after.word == "," and is_name:  # "Paris, Texas"
             is_part = _is_unknown(beyond) and beyond.is_capital and last.is_mark
         elif not is_part and not after.is_mark and after.letters is None and not after.word[0].isdecimal():
-            is_other = after.roles & (r.LABEL | r.PERSON) and not after.roles & (r.BE | r.NO)
-            if (after.word in _OF and token.word not in _SIDES) or is_other:
+            if (after.word in _OF and token.word not in _SIDES) or after.roles & (r.LABEL | r.PERSON):
                 is_part = not before.roles & (r.ANSWER | r.OPTION)
-            elif (
-                not after.roles & ~(0 if is_name else r.SOURCE)  # "the Nike logo"
-                and place < 2
-                and beyond is EDGE
-                and (before.is_mark or before.roles & r.ARTICLE)
-            ):
-                is_part = True  # "coffee table"
+            elif not after.roles & ~(0 if is_name else r.SOURCE) and beyond is EDGE and is_first:
+                is_part = True  # "coffee table", "the Nike logo"
             elif not after.roles and after.word != "ones":
                 is_verb = after.word.endswith(("ing", "ed", "s")) and len(after.word) > 4
                 is_part = not is_verb or after.is_capital
@@ -417,13 +407,6 @@ _NAME_WORDS = r.words(
 )
 
 
-def _goes_on(tokens: Sequence[Token], last: int) -> bool:
-    """Whether a word goes on at once: the H2O of "H2O2"."""
-    after = tokens[last + 1] if last + 1 < len(tokens) else None
-    is_joined = after is not None and after.start == tokens[last].end and after.word[0].isalnum()
-    return is_joined and after is not None and not r.is_unspaced(after.word[0]) and after.word[0].isdecimal()
-
-
 def _breaks(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a sentence ends within some tokens; the dots of "www.example.com" do not end one."""
     return any(
@@ -434,12 +417,6 @@ def _breaks(tokens: Sequence[Token], first: int, last: int) -> bool:
         )
         for at in range(first, last)
     )
-
-
-def _is_counted(tokens: Sequence[Token], last: int) -> bool:
-    """Whether a number counts something, so that it is no number of units: "25 people" for "25%"."""
-    after = tokens[last + 1] if last + 1 < len(tokens) else None
-    return after is not None and not after.is_mark and not after.roles & ~(r.PERSON | r.LABEL | r.ADJECTIVE)
 
 
 _LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION | r.NOT
@@ -507,14 +484,12 @@ _RIGHT = frozenset(")]*`\"'}_>")
 def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> None:
     endings = frozenset(end for code in codes for end in load_languages()[code].get("letter_endings", ()))
     for place, token in enumerate(tokens):
-        char = text[token.start]
-        is_joined = endings and token.word[1:2] == "'" and token.word[2:] in endings
+        char = _CYRILLIC.get(text[token.start], text[token.start])
+        is_joined = token.word[1:2] == "'" and token.word[2:] in endings
         if not (token.end - token.start == 1 or is_joined) or token.letters is not None:
             continue
-        char = _CYRILLIC.get(char, char)
-        if not (char.isascii() and char.isalpha()):
-            continue
-        if not _is_option_letter(text, tokens, place, options):
+        is_latin = char.isascii() and char.isalpha()
+        if not (is_latin and _is_option_letter(text, tokens, place, options)):
             continue
         letter = options.find_letter(char)
         if letter is None and options.has_letters and (found := options.find_all(char)):
@@ -529,8 +504,7 @@ _CYRILLIC = dict(zip("АВСЕНКМОРТХ", "ABCEHKMOPTX", strict=True))  # t
 
 
 def _is_wrapped(text: str, start: int) -> bool:
-    before, after = text[start - 1 : start] if start else "", text[start + 1 : start + 2]
-    return before in _LEFT and after in _RIGHT and before != "" and after != ""
+    return text[start - 1 : start] in _LEFT and text[start + 1 : start + 2] in _RIGHT
 
 
 def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: Options) -> bool:
@@ -576,7 +550,7 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
     if len(following.word) == 1 and following.word.upper() in options.labels and following.is_capital:
         return True
     if char == "I":
-        return bool(following.roles & r.BE) and following.word != "am"
+        return bool(following.roles & r.BE)
     if following.roles & (r.RIGHT | r.WRONG) and beyond.roles & (r.ANSWER | r.OPTION):
         return False  # "A wrong answer"
     if previous.roles & (r.BE | r.CHOOSE | r.OPTION):
@@ -600,20 +574,16 @@ def _mark_positions(tokens: list[Token], options: Options, codes: tuple[str, ...
         previous = tokens[place - 1] if place else EDGE
         following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
         label: str | None = None
-        if at is not None and following.roles & r.OPTION and following.letters is None:
-            label = labels[at] if at < len(labels) else None
-        elif at is None:
+        if at is not None:
+            is_option = following.roles & r.OPTION and at < len(labels)
+            label = labels[at] if is_option else None
+        elif previous.roles & r.OPTION and not previous.roles & r.CHOOSE and following.is_mark:
+            is_place = 0 < int(token.word[:6]) <= len(labels) and not options.find_all(token.word)
+            label = options.labels.get(token.word) or (labels[int(token.word) - 1] if is_place else None)
+        else:
             is_item = place == 0 and following.word in (".", ")", ":")
             is_cued = bool(previous.roles & (r.ANSWER | r.CHOOSE | r.BE)) or previous.word in (":", "(", "*")
-            if previous.roles & r.OPTION and not previous.roles & r.CHOOSE and following.is_mark:
-                label = options.labels.get(token.word)
-                if (
-                    label is None
-                    and 0 < int(token.word[:6]) <= len(labels)
-                    and not options.find_all(token.word)
-                ):
-                    label = labels[int(token.word) - 1]
-            elif is_item or (is_cued and following.is_mark and place and not options.has_numbers):
+            if is_item or (is_cued and following.is_mark and not options.has_numbers):
                 label = options.labels.get(token.word)
         if label is not None:
             token.letters, token.is_letter, token.roles = (label,), True, 0
