@@ -21,8 +21,7 @@ from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import Clause, Token, ends_sentence, find_clauses, find_tokens, lower, to_plain
-from eyechart.readers.containers import find_contained
-from eyechart.readers.decide import decide_tokens, read_choice
+from eyechart.readers.decide import decide_tokens, find_contained, read_choice, read_statement
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.dates import Clock, find_clocks, find_dates, is_same_clock, is_same_date
 from eyechart.readers.mentions.options import (
@@ -43,7 +42,6 @@ from eyechart.readers.mentions.quantities import (
     read_bound,
 )
 from eyechart.readers.mentions.units import ORDINAL
-from eyechart.readers.polarity import read_statement
 from eyechart.readers.wording import is_same_wording, list_other_names, list_signs, normalise
 from eyechart.replies import Reading, find_answer_start, is_abstention, normalise_characters, unwrap
 

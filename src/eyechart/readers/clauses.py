@@ -9,9 +9,11 @@ linear time.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -121,6 +123,14 @@ class Token(msgspec.Struct, gc=False):
     @property
     def is_end(self) -> bool:
         return self.is_mark and self.word in ENDS
+
+
+EDGE = Token(-1, -1, "\n", is_mark=True)  # before the first token, and after the last
+
+
+def join_roles(tokens: Iterable[Token]) -> int:
+    """What any of these words does."""
+    return functools.reduce(operator.or_, (token.roles for token in tokens), 0)
 
 
 def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:
@@ -236,11 +246,8 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
         nonlocal start, before, starts
         words = tokens[start:place]
         if any(not token.is_mark for token in words):
-            roles = 0
-            for token in words:
-                roles |= token.roles
             previous = clauses[-1] if clauses else None
-            clauses.append(Clause(words, start, place, before, starts, roles, previous=previous))
+            clauses.append(Clause(words, start, place, before, starts, join_roles(words), previous=previous))
             clauses[-1].is_heading = is_heading(tokens, place)
             starts = False
             before = mark
@@ -273,10 +280,9 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
 def ends_sentence(tokens: Sequence[Token], place: int, start: int, starts: bool) -> bool:
     """Whether a mark ends a sentence; the full stop of "B. dog", "1. dog", "Dr. Smith" does not."""
     mark = tokens[place].word
-    previous = tokens[place - 1] if place else None
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
-    if mark != "." or previous is None or following is None:
+    if mark != "." or not 0 < place < len(tokens) - 1:
         return True
+    previous, following = tokens[place - 1], tokens[place + 1]
     if following.start == tokens[place].end and not following.is_mark:
         return False  # "U.S", "e.g."
     if previous.is_letter and starts and all(t.is_mark or t is previous for t in tokens[start:place]):
@@ -301,18 +307,16 @@ ABBREVIATIONS = r.words(
 def _joins(tokens: Sequence[Token], place: int) -> bool:
     """Whether a mark does not divide: brackets around a letter or its words, a comma in a list of options."""
     mark = tokens[place].word
-    previous = tokens[place - 1] if place else None
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    previous = tokens[place - 1] if place else EDGE
+    following = tokens[place + 1] if place + 1 < len(tokens) else EDGE
     if mark in "()":
         inner = following if mark == "(" else previous
-        return inner is not None and inner.letters is not None
-    if previous is None or following is None:
-        return False
+        return inner.letters is not None
     if mark in ",،" and previous.roles & (r.MAYBE | r.BOUND) and place < 4:
         return True  # "perhaps, B"
     if mark == ":" and previous.is_letter:
         return following.letters is not None and not following.is_letter
-    if mark not in ",،、":
+    if mark not in ",،、" or not place:
         return False
     before, after = place - 1, place + 1
     while before and tokens[before].word in _CLOSING:
@@ -430,7 +434,7 @@ def _reports(clause: Clause) -> bool:
     has_i = has_person = has_source = has_mention = False
     for place, token in enumerate(words):
         roles = token.roles
-        following = words[place + 1] if place < last else _NOTHING
+        following = words[place + 1] if place < last else EDGE
         has_mention = has_mention or token.letters is not None
         if roles & r.REPORT or (has_person and roles & _TELLS):
             return True
@@ -453,6 +457,3 @@ def _reports(clause: Clause) -> bool:
         has_person = has_person or (not has_i and bool(roles & r.PERSON or owns))
         has_i = has_i or (bool(roles & r.SELF) and not owns)
     return False
-
-
-_NOTHING = Token(0, 0, " ", is_mark=True)

@@ -13,15 +13,23 @@ Rules 3 to 5 look at what each clause says of the options it names (`stance`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import Clause, Token, find_clauses, find_tokens, mark_quoted, to_plain
-from eyechart.readers.containers import find_contained
+from eyechart.readers.clauses import (
+    Clause,
+    Token,
+    find_clauses,
+    find_tokens,
+    join_roles,
+    lower,
+    mark_quoted,
+    to_plain,
+)
 from eyechart.readers.mentions.options import Options, mark_mentions, prepare_options
-from eyechart.readers.polarity import read_statement
 from eyechart.readers.stance import (
     CONCLUDED,
     HEADED,
@@ -33,6 +41,7 @@ from eyechart.readers.stance import (
     find_statements,
 )
 from eyechart.replies import (
+    MAX_BOX_CHARS,
     Reading,
     find_answer_start,
     is_abstention,
@@ -357,3 +366,130 @@ def _choose(current: Statement | None, later: Statement, turned: bool, *, is_sho
         return current
     together = tuple(dict.fromkeys((*current.letters, *later.letters)))
     return replace(later, kind="several", letters=together)
+
+
+# -- Answers in containers made for them: a tag, a box, a JSON key; all in linear time
+
+MAX_CONTAINERS = 64  # the last ones; no real reply states an answer this often
+_NAMES = r"(?:answer|final_answer|final|response|conclusion|output|ans|choice|option)"
+_TAG = re.compile(rf"<\s{{0,3}}{_NAMES}\s{{0,3}}>", re.IGNORECASE)
+_TAG_END = re.compile(rf"<\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}>", re.IGNORECASE)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,3}\{")
+_KEY = r"(?:final[_ ]?|correct[_ ]?|selected[_ ]?|predicted[_ ]?)?(?:answer|choice|option|letter|答案|选项)"
+_JSON_PAIR = re.compile(
+    rf"""["']{_KEY}["']\s{{0,8}}:\s{{0,8}}(?:"([^"\n]{{0,400}})"|'([^'\n]{{0,400}})'|(-?[\w.]{{1,40}}))""",
+    re.IGNORECASE,
+)
+
+
+class Contained(msgspec.Struct, frozen=True):
+    """An answer in a container: which kind, and the slice of the reply that holds it."""
+
+    kind: str
+    start: int
+    end: int
+
+    def text(self, reply: str) -> str:
+        return reply[self.start : self.end]
+
+
+def find_contained(text: str, start: int = 0) -> list[Contained]:
+    r"""Answers in containers, in order: `<answer>`, `\boxed{}`, a JSON key.
+
+    >>> text = r"So \boxed{\text{B}}"
+    >>> [(found.kind, found.text(text)) for found in find_contained(text)]
+    [('boxed', '\\text{B}')]
+    """
+    found: list[Contained] = []
+    if "<" in text:
+        found += _find_tags(text, start)
+    if "\\" in text:
+        found += _find_boxes(text, start)
+    if ":" in text:
+        found += [
+            Contained("json", *pair.span(pair.lastindex or 0))
+            for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_CONTAINERS:]
+        ]
+    return sorted(found, key=lambda contained: contained.start)[-MAX_CONTAINERS:]
+
+
+def _find_tags(text: str, start: int) -> Iterator[Contained]:
+    for tag in list(_TAG.finditer(text, start))[-MAX_CONTAINERS:]:
+        stop = min(len(text), tag.end() + MAX_BOX_CHARS)
+        close = _TAG_END.search(text, tag.end(), stop)
+        yield Contained("tag", tag.end(), close.start() if close else stop)
+
+
+def _find_boxes(text: str, start: int) -> Iterator[Contained]:
+    for box in list(_BOX.finditer(text, start))[-MAX_CONTAINERS:]:
+        depth = 1
+        for place in range(box.end(), min(len(text), box.end() + MAX_BOX_CHARS)):
+            depth += {"{": 1, "}": -1}.get(text[place], 0)
+            if depth == 0:
+                yield Contained("boxed", box.end(), place)
+                break
+
+
+# -- What a sentence states without yes or no
+
+
+def read_statement(reply: str, question: str) -> Reading | None:
+    """What a reply states without the words: "There is no car." is a no, "The statement is true." a yes."""
+    begin = find_answer_start(reply)
+    text = to_plain(reply[begin:])
+    tokens, _ = find_tokens(text)
+    clauses = find_clauses(tokens)
+    if not clauses or clauses[0].ends_with in ("?", "？") or clauses[0].carried & (r.IF | r.REPORT | r.FIRST):
+        return None
+    starts = [clause.start for clause in clauses if clause.starts_sentence]
+    first = [clause for clause in clauses if clause.start < (*starts, len(tokens), len(tokens))[1]]
+    sentence = [token for clause in first for token in clause.words]
+    span = (begin, begin + sentence[-1].end)
+    said = lower(text[: sentence[-1].end])
+    roles = join_roles(token for token in sentence if not token.roles & r.NEUTRAL)
+    is_unseen = bool(_UNSEEN.search(said))
+    if ((roles & (r.MAYBE | r.IF) or is_abstention(text)) and not is_unseen) or _ASKING.search(said):
+        return None
+    if roles & r.ANSWER or any(token.roles & r.NEUTRAL and "no" in token.word.split() for token in sentence):
+        return None
+    is_denied = bool(roles & (r.NOT | r.NOT_LAST))
+    if any(token.roles & (r.TRUE | r.FALSE) for token in sentence):
+        return Reading("No" if bool(roles & r.FALSE) != is_denied else "Yes", "yes-no:statement", span)
+    is_denied = is_unseen or is_denied or bool(roles & (r.NONE | r.WRONG))
+    is_seen = bool(roles & r.PRESENT) or any(
+        clause.words[0].word.startswith("there") and len(clause.words) > 1 for clause in first
+    )  # "Based on the image, there are more cats than dogs."
+    is_plain_denial = (
+        is_denied and len(starts) <= 2 and 2 < len(sentence) < 20 and not _UNCLEAR.search(lower(text))
+    )
+    if not (is_seen or is_unseen or is_plain_denial or _restates(sentence, question)):
+        return None
+    return Reading("No" if is_denied else "Yes", "yes-no:statement", span)
+
+
+_UNSEEN = re.compile(
+    r"\b(?:do not|don't|cannot|can't|can not|did not|didn't) (?:see|find|spot) (?:an?|any)\b"
+)
+
+
+_ASKING = re.compile(
+    r"\b(?:let me|let's|let us|what|whether)\b"
+)  # an announcement: "Let me see what it shows."
+_UNCLEAR = re.compile(
+    r"\b(?:clear|sure|certain|know|enough|determine|(?:see|view|access) the (?:image|picture|photo))\b"
+    r"|不知道|不清楚|不确定"
+)
+
+
+def _restates(sentence: Sequence[Token], question: str) -> bool:
+    """Whether a sentence has all the words of a question, in order: it says that it is so, or not."""
+    asked = [
+        token.word
+        for token in find_tokens(to_plain(question))[0]
+        if not token.is_mark and not token.roles & _ASKED
+    ]
+    said = iter(token.word for token in sentence)
+    return len(asked) > 1 and all(any(word == other for other in said) for word in asked)
+
+
+_ASKED = r.BE | r.ARTICLE | r.FUNCTION | r.SMALL | r.IT | r.SOURCE

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.readers.answers import find_kind, find_slots, judge_answer
 from eyechart.readers.clauses import Clause, Token, find_clauses, mark_quoted, to_plain
-from eyechart.readers.containers import find_contained
-from eyechart.readers.decide import mark_tokens, read_choice
+from eyechart.readers.decide import find_contained, mark_tokens, read_choice
 from eyechart.readers.languages import ROLES
 from eyechart.readers.mentions.options import prepare_options
 from eyechart.readers.stance import Statement, Strength, find_statements

@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import ABBREVIATIONS, Token, find_tokens, lower, to_plain
+from eyechart.readers.clauses import ABBREVIATIONS, EDGE, Token, find_tokens, lower, to_plain
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.numbers import find_numbers
 from eyechart.readers.mentions.units import UNITS
@@ -339,7 +339,6 @@ def _is_named(
 
 
 _ENDINGS = ("ed", "ish", "ly", "ous", "ful")
-EDGE = Token(-1, -1, "\n", is_mark=True)  # before the first token, and after the last
 
 
 def _is_unknown(token: Token) -> bool:
