@@ -20,7 +20,16 @@ import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import Clause, Token, ends_sentence, find_clauses, find_tokens, lower, to_plain
+from eyechart.readers.clauses import (
+    EDGE,
+    Clause,
+    Token,
+    ends_sentence,
+    find_clauses,
+    find_tokens,
+    lower,
+    to_plain,
+)
 from eyechart.readers.decide import decide_tokens, find_contained, read_choice, read_statement
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.dates import Clock, find_clocks, find_dates, is_same_clock, is_same_date
@@ -91,13 +100,10 @@ def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdic
         kinds.setdefault(find_kind(gold) if len(gold) <= MAX_GOLD_CHARS else "text", []).append(gold)
     if _BLANK.search(reply):
         return Verdict(Reading(None, "text:no-statement"))
-    verdicts = []
-    for kind, some in (kinds or {"text": []}).items():
-        verdict = judge_kind(kind, reply, some, question=question)
-        if verdict.is_right:
-            return verdict
-        verdicts.append(verdict)
-    return verdicts[0]
+    verdicts = [
+        judge_kind(kind, reply, some, question=question) for kind, some in (kinds or {"text": []}).items()
+    ]
+    return next((verdict for verdict in verdicts if verdict.is_right), verdicts[0])
 
 
 def judge_kind(
@@ -179,7 +185,9 @@ def find_stated(reply: str, begin: int = 0) -> list[Slot]:
         if clause.carried & (r.IF | r.REPORT | r.FIRST) or place is None or place >= len(tokens):
             continue
         stop = place + 1
-        while stop < min(len(tokens), place + MAX_SLOT_CHARS) and not _ends_slot(tokens, stop):
+        while stop < min(len(tokens), place + MAX_SLOT_CHARS) and not (
+            tokens[stop].is_end and ends_sentence(tokens, stop, stop, starts=False)
+        ):
             stop += 1
         start, end = tokens[place].start + begin, tokens[stop - 1].end + begin
         answer = reply[start : min(end, start + MAX_SLOT_CHARS)].strip()
@@ -200,7 +208,7 @@ def _find_cue_end(tokens: Sequence[Token], clause: Clause) -> int | None:
             return None
         if token.roles & (r.BE | r.BE_LAST) or token.word in _CUES:
             at += 1
-            while at < len(tokens) and (tokens[at].word in _SKIPPED or _is_small(tokens[at])):
+            while at < len(tokens) and (tokens[at].word in _SKIPPED or tokens[at].roles & r.SMALL):
                 at += 1
             return at
     return None
@@ -209,15 +217,6 @@ def _find_cue_end(tokens: Sequence[Token], clause: Clause) -> int | None:
 _HEADING = r.ANSWER | r.RIGHT | r.SMALL | r.ARTICLE | r.SO
 _CUES = frozenset(":=→-\n")
 _SKIPPED = frozenset(":,\n*_#=→`\"'")
-
-
-def _is_small(token: Token) -> bool:
-    return bool(token.roles & (r.SO | r.SMALL)) and not token.roles & r.NO
-
-
-def _ends_slot(tokens: Sequence[Token], place: int) -> bool:
-    word = tokens[place].word
-    return word in "\n!?。！？" or (word == "." and ends_sentence(tokens, place, place, starts=False))
 
 
 # -- What a gold is
@@ -305,23 +304,18 @@ def _read_number_within(
     for one in find_quantities(text, codes)[:MAX_SPANS]:
         if ORDINAL in one.units:
             continue
-        same = (
-            at for at, other in enumerate(labels) if is_same_quantity(one, other) and one.noun == other.noun
-        )
-        label = next(same, len(labels))
-        if label == len(labels):
-            labels.append(one)
-        if not read_bound(text, one.span)[0]:
-            spans.append((*one.span, f"{label}"))
+        same = (is_same_quantity(one, other) and one.noun == other.noun for other in labels)
+        label = next((at for at, is_same in enumerate(same) if is_same), len(labels))
+        labels += [one] if label == len(labels) else []
+        spans += [] if read_bound(text, one.span)[0] else [(*one.span, f"{label}")]
     if not any(_YEAR.fullmatch(gold.strip()) for gold in golds):
         spans = [span for span in spans if not _is_year(text, span)] or spans
-    asides = [found.span() for found in re.finditer(r"\([^()\n]{0,200}\)", text)]
-    outside = [span for span in spans if not any(first <= span[0] < last for first, last in asides)]
+    asides = {at for found in re.finditer(r"\([^()\n]{0,200}\)", text) for at in range(*found.span())}
+    outside = [span for span in spans if span[0] not in asides]
     reading = _decide_spans(text, tokens, outside or spans, "number")
     rule = reading.rule.partition(":")[2]
-    is_change = rule == "option-text" and _CHANGE.match(text.strip()) is not None
-    is_unsure = rule == "option-text" and slot.kind == "stated" and len(labels) > 1
-    if reading.answer is None or is_change or is_unsure:
+    is_unsure = _CHANGE.match(text.strip()) is not None or (slot.kind == "stated" and len(labels) > 1)
+    if reading.answer is None or (rule == "option-text" and is_unsure):
         return Verdict(Reading(None, reading.rule))
     said = labels[int(reading.answer)]
     is_right = any(is_same_quantity(said, gold, tolerance) for gold in wanted)
@@ -335,16 +329,15 @@ _CHANGE = re.compile(  # "8% decrease" is not 8%
 )
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 _IN_BRACKETS = re.compile(r"\(\s?([\d.,]+)\s?\)")
+_WHEN = re.compile(r"\b(?:in|since|by|from|of|year|during|until|for)\s$")
 _OF_ALL = re.compile(r"\b(?:out of|of the|of all)\s(?:the\s)?$")
 
 
 def _is_year(text: str, span: tuple[int, int, str]) -> bool:
     """Whether a number only says when, or of how many: "in 2020", "8 out of 10"."""
     said, before = text[span[0] : span[1]], lower(text[max(0, span[0] - 12) : span[0]])
-    is_year = _YEAR.fullmatch(said.strip()) is not None
-    return (
-        is_year and re.search(r"\b(?:in|since|by|from|of|year|during|until|for)\s$", before) is not None
-    ) or (_OF_ALL.search(before) is not None)
+    is_when = _YEAR.fullmatch(said.strip()) and _WHEN.search(before)
+    return bool(is_when or _OF_ALL.search(before))
 
 
 def _says_none(text: str) -> bool:
@@ -363,12 +356,13 @@ def _decide_spans(
         Token(start, end, lower(text[start:end]), letters=(label,), keys=(label,))
         for start, end, label in sorted(spans)
     )
-    merged = join_tokens(text, list(tokens), made)
-    if kind == "number":
-        plain = list(merged)
-        for place, token in enumerate(plain):
-            if token.letters is not None and is_other_number(text, plain, place, place):
-                merged[place] = replace(token, letters=None)
+    plain = join_tokens(text, list(tokens), made)
+    merged = [
+        replace(token, letters=None)
+        if kind == "number" and token.letters and is_other_number(text, plain, place, place)
+        else token
+        for place, token in enumerate(plain)
+    ]
     options = Options({label: label for _, _, label in spans}, has_numbers=True)
     reading = decide_tokens(text, 0, merged, options)
     return Reading(reading.answer, f"{kind}:{reading.rule.partition(':')[2]}", reading.span)
@@ -519,10 +513,10 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     reading = decide_tokens(plain, 0, tokens, wanted)
     if reading.answer is None:
         return None
-    place = next((at for at, token in enumerate(tokens) if token.start == reading.span[0]), None)
+    place = next(at for at, token in enumerate(tokens) if token.start == reading.span[0])
     said = text[slice(*reading.span)]
     is_other = all(len(gold) < 4 and gold.isupper() and said != gold for gold in golds)  # "us" for "US"
-    if place is None or is_other or _is_beside_another(tokens, place):
+    if is_other or _is_beside_another(tokens, place):
         return None
     if reading.rule.endswith("option-text"):
         first, last = _find_sentence(tokens, place)
@@ -572,11 +566,11 @@ _NEAR = r.words("to near beside behind above below from with of by under over") 
 def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
     """Whether another answer stands beside: "the roof is green and the door is white"."""
     first, last = _find_sentence(tokens, place)
-    before, after = tokens[first:place], tokens[place + 1 : last + 1]
+    before, after = tokens[first:place], [*tokens[place + 1 : last + 1], EDGE]
     words = [token.word for token in before]
     if words.count("(") > words.count(")") or not {"which", "who", "whose", "where"}.isdisjoint(words):
         return True  # "India (China is second)"
-    if len(after) > 1 and after[0].word == "," and any(token.roles & (r.AND | r.OR) for token in after):
+    if after[0].word == "," and any(token.roles & (r.AND | r.OR) for token in after):
         return True
     is_named_again = any(token.letters for token in tokens[place + 1 :])
     if not is_named_again and any(token.roles & r.BUT for token in after):
@@ -594,7 +588,7 @@ def _is_beside_another(tokens: Sequence[Token], place: int) -> bool:
             return True
         if verbs[0] < joint <= verbs[-1] and not (is_comma and is_turn):  # "It's not London, it's Paris."
             return True
-    if len(after) > 1 and after[0].word == "," and (not after[1].roles or len(after) < 4):
+    if len(after) > 2 and after[0].word == "," and (not after[1].roles or len(after) < 5):
         return not after[1].roles & (r.BECAUSE | r.SO | r.SMALL | r.ARTICLE)
     return len(before) > 1 and before[-1].word == "," and not before[-2].roles and not before[-2].is_mark
 

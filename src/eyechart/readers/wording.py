@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
+from rapidfuzz.distance import OSA
+
 from eyechart.readers.clauses import to_plain
 from eyechart.readers.languages import load_languages
 from eyechart.replies import normalise_characters, unwrap
@@ -51,24 +53,19 @@ def is_same_wording(said: str, gold: str) -> bool:
     one, other = normalise(said), normalise(gold)
     if one == other:
         return bool(one)
-    if len(one) > 4 * len(other) + 40 or not one or not other:
-        return False
     words, wanted = simplify(one), simplify(other)
-    if not wanted or not words:
+    if not wanted or not words or len(one) > 4 * len(other) + 40:
         return False
-    if _SQUEEZED.sub("", one) == _SQUEEZED.sub("", other):
-        return True
-    if len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)):
-        return True
-    names = _list_names()
-    if " ".join(words) in names and names[" ".join(words)] == names.get(" ".join(wanted), ""):
-        return True
-    decade = _DECADE.fullmatch(other)
-    if decade and _SHORT_DECADE.sub("", one) in (decade[1], _DECADES.get(decade[1], "")):
-        return True
-    if _RATIO.fullmatch(other) and _RATIO_SIGN.sub(":", one) == _RATIO_SIGN.sub(":", other):
-        return True
-    return is_same_list(said, gold) or _is_same_formula(said, gold)
+    names, decade = _list_names(), _DECADE.fullmatch(other)
+    return (
+        _SQUEEZED.sub("", one) == _SQUEEZED.sub("", other)
+        or (len(words) == len(wanted) and all(map(_is_same_but_typo, words, wanted)))
+        or names.get(" ".join(words), "") == names.get(" ".join(wanted))
+        or (decade and _SHORT_DECADE.sub("", one) in (decade[1], _DECADES.get(decade[1])))
+        or (_RATIO.fullmatch(other) and _RATIO_SIGN.sub(":", one) == _RATIO_SIGN.sub(":", other))
+        or is_same_list(said, gold)
+        or _is_same_formula(said, gold)
+    )
 
 
 _SQUEEZED = re.compile(r"['\s-]+")
@@ -117,13 +114,10 @@ def _is_same_formula(said: str, gold: str) -> bool:
     if len(said) > SHORT or len(gold) > SHORT or not _FORMULA.search(gold + said):
         return False
     one, other = _to_formula(said), _to_formula(gold)
-    if not one or not other:
-        return False
-    (_, _, right), (_, _, wanted) = one.rpartition("="), other.rpartition("=")
     if "=" in one and "=" in other:
         return one == other
-    is_value = bool(re.fullmatch(r"(?:[a-z]\w{0,2}=)?[^=]*", one + "")) and len(one) - len(right) <= 4
-    return right == wanted and is_value and len(other) - len(wanted) <= 4 and any(map(str.isdigit, wanted))
+    values = [re.fullmatch(r"(?:[a-z]\w{0,2}=)?([^=]*\d[^=]*)", formula) for formula in (one, other)]
+    return values[0] is not None and values[1] is not None and values[0][1] == values[1][1]
 
 
 def _to_formula(text: str) -> str:
@@ -140,17 +134,11 @@ def _is_same_but_typo(one: str, other: str) -> bool:
     """Whether two long words differ by a letter left out, or by two swapped, before their ending."""
     if one == other:
         return True
-    shorter, longer = sorted((one, other), key=len)
-    is_word = one.isalpha() and other.isalpha()
-    if len(longer) < _MIN_TYPO_CHARS or len(longer) - len(shorter) > 1 or not is_word:
+    if max(len(one), len(other)) < _MIN_TYPO_CHARS or not (one.isalpha() and other.isalpha()):
         return False
-    places = (place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b)
-    first = next(places, len(shorter))
-    if not 0 < first < len(shorter) - 2:
-        return False
-    if len(longer) > len(shorter):
-        return longer[first + 1 :] == shorter[first:]
-    return longer[:first] + longer[first + 1] + longer[first] + longer[first + 2 :] == shorter
+    has_ends = one[0] == other[0] and one[-2:] == other[-2:]
+    has_letters = len(one) != len(other) or sorted(one) == sorted(other)
+    return has_ends and has_letters and OSA.distance(one, other) == 1
 
 
 # -- One form of every word
