@@ -17,6 +17,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from eyechart.registry import scorer
@@ -95,11 +96,8 @@ def give_box(
 ) -> Score:
     """The score of a point or a box, which is shown as JSON; the gold box may be in a column."""
     written = None if read is None else json.dumps(read)
-    golds = sample.golds or ("box",)
-    found = score_official(
-        reply, Sample(id=sample.id, question="", golds=golds), value=value, read=written, route=route
-    )
-    return Score(outcome=found.outcome, value=found.value, read=written, route=route, detail=detail)
+    known = replace(sample, golds=sample.golds or ("box",))
+    return replace(score_official(reply, known, value=value, read=written, route=route), detail=detail)
 
 
 def compute_iou(one: Box, other: Box, *, is_signed: bool = False) -> float:

@@ -28,7 +28,7 @@ from eyechart.registry import (
     judge_prompts,
     judged_scorer,
 )
-from eyechart.replies import check_finish_reason
+from eyechart.replies import check_finish_reason, to_outcome
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
 NO_OPTION = "Z"
@@ -64,18 +64,6 @@ def score_by_judge(reply: Reply, sample: Sample) -> Judging[Score]:
     return (yield from _ask(reply, sample, choices if is_choice else {}, by_rule))
 
 
-def _ask(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
-    asking = _ask_option(reply, sample, choices, by_rule) if choices else _ask_verdict(reply, sample, by_rule)
-    try:
-        return (yield from asking)
-    except NoJudge:
-        return by_rule
-    except JudgeFailed as failure:
-        route = "judge:option" if choices else "judge:verdict"
-        detail = {"fail_reason": "judge_failed", "judge": failure.message}
-        return Score(outcome="unscored", value=0.0, read=by_rule.read, route=route, detail=detail)
-
-
 def _has_answer(reply: Reply) -> bool:
     """Whether there is a text to judge: not withheld, cut off or empty."""
     return not check_finish_reason(reply, is_whole=False) and bool(reply.text.strip())
@@ -92,41 +80,34 @@ def _is_open(by_rule: Score, *, is_choice: bool) -> bool:
     return not is_choice and by_rule.outcome == "wrong" and by_rule.route.startswith("text:")
 
 
-def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
-    options = sample.choices_text or "\n".join(f"{letter}. {text}" for letter, text in choices.items())
-    values = {"question": sample.question, "options": options, "answer": _shown(reply.text)}
-    said = yield JudgeCall(stage="option", values=values)
-    letter = read_option(said, choices)
-    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:option", detail={"judge": said})
-    if letter is None:
-        return _unreadable(score)
-    if letter == NO_OPTION and NO_OPTION not in choices:
-        return score
-    is_right = letter in {find_gold_letter(gold, choices) for gold in sample.golds}
-    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=letter)
-
-
-def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]:
-    values = {"question": sample.question, "gold": " | ".join(sample.golds), "answer": _shown(reply.text)}
-    said = yield JudgeCall(stage="verdict", values=values)
-    word = read_verdict(said)
-    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:verdict", detail={"judge": said})
-    if word is None:
-        return _unreadable(score)
-    if word == "NONE":
-        return score
-    is_right = word == "CORRECT"
-    read = by_rule.read or reply.text.strip()
-    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=read)
-
-
-def _without_answer(by_rule: Score) -> Outcome:
-    """The outcome of a reply in which the judge finds no answer either."""
-    return "refused" if by_rule.outcome == "refused" else "unparsed"
-
-
-def _unreadable(score: Score) -> Score:
-    return replace(score, outcome="unscored", detail={"fail_reason": UNREADABLE, **score.detail})
+def _ask(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
+    """The judge's option, if there are choices, else its verdict; without a judge, that of the rules."""
+    stage = "option" if choices else "verdict"
+    values = {"question": sample.question, "answer": _shown(reply.text)}
+    if choices:
+        listed = (f"{letter}. {text}" for letter, text in choices.items())
+        values["options"] = sample.choices_text or "\n".join(listed)
+    else:
+        values["gold"] = " | ".join(sample.golds)
+    route = f"judge:{stage}"
+    try:
+        said = yield JudgeCall(stage=stage, values=values)
+    except NoJudge:
+        return by_rule
+    except JudgeFailed as failure:
+        detail = {"fail_reason": "judge_failed", "judge": failure.message}
+        return Score(outcome="unscored", value=0.0, read=by_rule.read, route=route, detail=detail)
+    found = read_option(said, choices) if choices else read_verdict(said)
+    if found is None:
+        detail = {"fail_reason": UNREADABLE, "judge": said}
+        return Score(outcome="unscored", value=0.0, route=route, detail=detail)
+    if found not in choices and found in (NO_OPTION, "NONE"):  # the judge finds no answer either
+        outcome: Outcome = "refused" if by_rule.outcome == "refused" else "unparsed"
+        return Score(outcome=outcome, value=0.0, route=route, detail={"judge": said})
+    golds = {find_gold_letter(gold, choices) for gold in sample.golds} if choices else {"CORRECT"}
+    read = found if choices else by_rule.read or reply.text.strip()
+    value = float(found in golds)
+    return Score(outcome=to_outcome(value), value=value, read=read, route=route, detail={"judge": said})
 
 
 def _shown(text: str) -> str:

@@ -313,12 +313,7 @@ def normalise_vqa(text: str) -> str:
     >>> normalise_vqa("The two dogs, dont they?")
     "2 dogs don't they"
     """
-    return _normalised(text) if len(text) <= _SHORT else normalise_words(text)
-
-
-@lru_cache(maxsize=4096)  # ten people often give the same answer
-def _normalised(text: str) -> str:
-    return normalise_words(text)
+    return (_short_form if len(text) <= _SHORT else normalise_words)(text)
 
 
 def normalise_words(
@@ -328,6 +323,9 @@ def normalise_words(
     text = strip_vqa_punctuation(text.replace("\n", " ").replace("\t", " ").strip(), digits, period)
     words = [NUMBER_WORDS.get(word, word) for word in text.lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
+
+
+_short_form = lru_cache(maxsize=4096)(normalise_words)  # ten people often give the same answer
 
 
 def strip_vqa_punctuation(
