@@ -10,12 +10,16 @@ import contextlib
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart.data.images.loading import Measurer
+from eyechart.engine.prepare import Prepared
+from eyechart.look.crops import Rules
+from eyechart.look.dialogue import Ask, start
+from eyechart.look.wording import WORDS, fill_words
 from eyechart.models.environment import NO_KEY
 from eyechart.models.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.runs.evaluate import open_earlier
@@ -47,12 +51,6 @@ from eyechart.types import (
 )
 from eyechart.validate import check_samples
 
-if TYPE_CHECKING:
-    from eyechart.engine.prepare import Prepare, Prepared
-    from eyechart.look.crops import Rules
-    from eyechart.runs.plan import Plan
-
-
 SHORT_REPLY = 10  # tokens of a letter, a number, a few words
 LONG_REPLY = 1000  # tokens of a reply that reasons first, if no limit is set
 JUDGE_WORDING = 400  # tokens of the judge's instructions
@@ -79,44 +77,60 @@ class Looks:
         return Looks(*map(operator.add, astuple(self), astuple(other)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Size = Counter[str]  # text_tokens, image_tokens, bytes and images of a request
+
+
+@dataclass(kw_only=True, eq=False)
 class Estimate:
     """What a run would still send. Pairs are the lowest and the highest estimate."""
 
-    benchmark: str
-    model: str
-    run: str  # the folder that it would have
-    n: int  # samples
-    trials: int
-    answered: int  # sample-trials that already have a reply
-    batched: int  # sample-trials that a pending batch asks
-    failing: int  # sample-trials that cannot be asked
-    reasons: tuple[str, ...]  # the first few of them
-    requests: int
-    bytes: int  # of all requests
-    images: int
-    text_tokens: int
-    image_tokens: int
-    completion_tokens: tuple[int, int]
-    judge_requests: tuple[int, int]
-    judge_tokens: tuple[int, int]
-    looks: Looks  # what comes on top if every question takes all looks
-    cost: tuple[float, float] | None  # in USD, the judge's share included
-    time_s: tuple[float, float] | None  # without the judge; None for a model on this machine, and for a batch
-    prices: dict[str, Price | None]
-    image_rule: str
-    assumptions: tuple[str, ...]
+    plan: Plan = field(repr=False)
+    n: int = 0  # samples
+    answered: int = 0  # sample-trials that already have a reply
+    batched: int = 0  # sample-trials that a pending batch asks
+    failing: int = 0  # sample-trials that cannot be asked
+    reasons: list[str] = field(default_factory=list)  # the first few of them
+    requests: int = 0
+    replies: int = 0
+    bytes: int = 0  # of all requests
+    images: int = 0
+    text_tokens: int = 0
+    image_tokens: int = 0
+    looks: Looks = Looks()  # what comes on top if every question takes all looks
+
+    def __post_init__(self) -> None:
+        plan, identity = self.plan, self.plan.model.identity
+        self.benchmark, self.model, self.run = plan.benchmark.name, plan.model.name, str(plan.folder)
+        self.trials, self.prices = plan.options.trials, dict(plan.prices)
+        self.measurer = Measurer(make_loader(plan.options))
+        self.n_assumed = 0  # images of unknown size
+        self._rule = find_image_rule(plan.model.name)
+        self._detail = str(identity.get("image_detail") or "")
+        limits = (identity[name] for name in _LIMITS if isinstance(identity.get(name), int))
+        self._limit: int | None = next(limits, None)
+        self._capabilities = read_capabilities(plan.model)
+        self._is_free = self._capabilities.is_free
+        most = plan.options.concurrency
+        self._n_at_once = min(most, self._capabilities.max_concurrency or most)
+        scorers = (plan.scorers.scorer, *plan.scorers.also_scorers)
+        self._judged = [one for one in scorers if isinstance(one, JudgedScorer)]
+        self._apart_tokens = 0  # of the prompts, if every reply takes its own request
+        self._judged_replies = 0
+        self._judge_text = 0
 
     @property
     def prompt_tokens(self) -> int:
         """Of text and images together."""
         return self.text_tokens + self.image_tokens
 
+    @property
+    def image_rule(self) -> str:
+        return self._rule.name
+
     def to_json(self) -> dict[str, Any]:
-        plain = "run benchmark model n trials answered batched failing bytes images image_rule"
+        plain = "run benchmark model n trials answered batched failing bytes images image_rule reasons"
         return {
             **{name: getattr(self, name) for name in plain.split()},
-            "reasons": list(self.reasons),
             "requests": {"sent": self.requests, "judge": list(self.judge_requests)},
             "tokens": {
                 "prompt": self.prompt_tokens,
@@ -126,168 +140,13 @@ class Estimate:
                 "judge": list(self.judge_tokens),
             },
             **({"looks_at_most": asdict(self.looks)} if self.looks.requests else {}),
-            "cost": list(self.cost) if self.cost else None,
-            "time_s": list(self.time_s) if self.time_s else None,
+            "cost": self.cost and list(self.cost),
+            "time_s": self.time_s and list(self.time_s),
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
             "assumptions": list(self.assumptions),
         }
 
-
-def estimate_run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Estimate:
-    """Estimate what `run` with the same arguments would send, and its cost. Sends nothing.
-
-    >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
-    5
-    """
-    [(chosen, of_model)] = choose_models([model], options)
-    return estimate(make_plan(source, chosen, drop_keys(of_model)))
-
-
-def drop_keys(options: Options) -> Options:
-    """The same options without keys, which an estimate does not need: nothing is sent."""
-    key = NO_KEY if options.judge else None
-    return replace(options, api_key=NO_KEY, api_key_env=None, judge_api_key=key, judge_api_key_env=None)
-
-
-def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
-    """Go through all samples of a plan as its run would, up to the requests.
-
-    Findings in the data are printed, except those in `notes_shown`.
-    """
-    loader = make_loader(plan.options)
-    quick, exact = Measurer(loader), Measurer(loader, is_exact=True)
-    workload = Workload(plan, quick)
-    answered = failing = batched = n_samples = 0
-    reasons: list[str] = []
-    prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
-    waiting = _find_batched(plan)
-    for n, items in _prepared(plan, prepare, prepare_exactly, notes_shown):
-        n_samples, left = n, []
-        for item in items:
-            sample = item.task.sample.id
-            if item.failure is None and item.is_answered:
-                answered += 1
-            elif item.failure is None and (sample, item.task.trial) in waiting:
-                batched += 1
-            elif problem := item.failure.reason if item.failure else _find_problem(plan.model, item):
-                failing += 1
-                if len(reasons) < _REASONS:
-                    reasons.append(f"{sample}: {problem}")
-            else:
-                left.append(item)
-        workload.add(left)
-    n_assumed = quick.n_assumed + exact.n_assumed
-    quick.close()
-    counts = {"n": n_samples, "answered": answered, "batched": batched, "failing": failing}
-    return _estimate(plan, workload, counts, tuple(reasons), n_assumed)
-
-
-def _find_batched(plan: Plan) -> set[tuple[str, int]]:
-    """Sample and trial of what the pending batches of the run ask."""
-    journal = plan.folder / FILE_NAME
-    if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
-        return set()
-    return {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
-
-
-def _find_problem(model: Model, item: Prepared) -> str:
-    """What would keep the model from being asked, if anything."""
-    [model, *_] = getattr(model, "members", (model,))
-    problem = model.find_problem(item.request) if isinstance(model, Limited) and item.request else None
-    return " (".join(problem) + ")" if problem else ""
-
-
-def _prepared(
-    plan: Plan, prepare: Prepare, prepare_exactly: Prepare, notes_shown: set[str] | None
-) -> Iterator[tuple[int, list[Prepared]]]:
-    """Number and trials of each sample in turn; trials that would share a request come together."""
-    options = plan.options
-    together = has_shared_requests(plan)
-    n = 0
-    with contextlib.ExitStack() as stack:
-        runs = [None if options.fresh else EarlierRuns([plan.folder / FILE_NAME])]
-        if not read_capabilities(plan.model).is_free:
-            journals = () if options.fresh else plan.earlier
-            runs.append(open_earlier(plan.folder, options, plan.model.identity, journals))
-        kept = [stack.enter_context(contextlib.closing(run)) for run in runs if run is not None]
-        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, notes_shown))
-        if plan.shard is not None:
-            samples = select_shard(plan, plan.shard, _shown(plan, notes_shown))
-        for n, (position, sample) in enumerate(samples, start=1):
-            replies = [row for run in kept for row in run.replied(sample.id, options.trials)]
-            for task in list_tasks(position, sample, replies, options.trials, together=together):
-                # Only a request that was sent before can be recognised by the content of its images.
-                is_known = any(one.keys for one in (task, *task.siblings))
-                item = (prepare_exactly if is_known else prepare)(task)
-                yield n, [item, *item.siblings]
-
-
-def _shown(plan: Plan, notes_shown: set[str] | None) -> Iterator[Sample]:
-    """The samples; on a terminal, shows how many there were so far."""
-    count = make_counter("samples read") if plan.options.progress else lambda n: None
-    for n, sample in enumerate(check_samples(watch_samples(plan, notes_shown)), start=1):
-        yield sample
-        count(n)
-
-
-def _estimate(
-    plan: Plan, work: Workload, counts: dict[str, int], reasons: tuple[str, ...], n_assumed: int
-) -> Estimate:
-    prices = dict(plan.prices)
-    cost = work.cost(prices)
-    return Estimate(
-        benchmark=plan.benchmark.name,
-        model=plan.model.name,
-        run=str(plan.folder),
-        trials=plan.options.trials,
-        **counts,
-        reasons=reasons,
-        requests=work.requests,
-        **{name: work.asked[name] for name in ("bytes", "images", "text_tokens", "image_tokens")},
-        completion_tokens=work.completion_tokens,
-        judge_requests=work.judge_requests,
-        judge_tokens=work.judge_tokens,
-        looks=work.looks,
-        cost=cost,
-        time_s=work.time_s,
-        prices=prices,
-        image_rule=work.rule.name,
-        assumptions=tuple(work.assumptions(prices, n_assumed, cost)),
-    )
-
-
-# -- Adding up the requests
-
-
-Size = Counter[str]  # text_tokens, image_tokens, bytes and images of a request
-
-
-class Workload:
-    """All requests that would be sent, added up sample by sample."""
-
-    def __init__(self, plan: Plan, images: Measurer) -> None:
-        identity = plan.model.identity
-        self.rule = find_image_rule(plan.model.name)
-        self._plan = plan
-        self._images = images
-        self._detail = str(identity.get("image_detail") or "")
-        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
-        self._limit: int | None = limits[0] if limits else None
-        capabilities = read_capabilities(plan.model)
-        self._is_free = capabilities.is_free
-        self._takes_rounds = capabilities.takes_rounds
-        self._is_endpoint = capabilities.is_endpoint
-        most = plan.options.concurrency
-        self._n_at_once = min(most, capabilities.max_concurrency or most)
-        scorers = (plan.scorers.scorer, *plan.scorers.also_scorers)
-        self._judged = [one for one in scorers if isinstance(one, JudgedScorer)]
-        self.asked = Size()
-        self.requests = 0
-        self.replies = 0
-        self._apart_tokens = 0  # of the prompts, if every reply takes its own request
-        self.looks = Looks()
-        self._judged_replies = 0
-        self._judge_text = 0
+    # -- Adding up the requests
 
     def add(self, items: Sequence[Prepared]) -> None:
         """Add the trials of one sample that would be asked."""
@@ -295,15 +154,15 @@ class Workload:
         if not requests:
             return
         first = requests[0]
-        if self._plan.look is not None:
+        if self.plan.look is not None:
             for request in requests:
-                self._add_dialogue(request, self._plan.look.rules)
-        elif MODELS_TURN in first.messages and not self._takes_rounds:
+                self._add_dialogue(request, self.plan.look.rules)
+        elif MODELS_TURN in first.messages and not self._capabilities.takes_rounds:
             for request in requests:
                 self._add_rounds(request.messages)
         else:
             self._add_request(self._size(first.messages), n_replies=len(requests))
-        if self._judged and self._plan.scorers.judge_setup:
+        if self._judged and self.plan.scorers.judge_setup:
             sample, n = first.sample, len(requests)
             asked = items[0].task.sample.question
             words = "\n".join((asked, *sample.choices.values(), sample.choices_text))
@@ -311,10 +170,9 @@ class Workload:
             self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
 
     @property
-    def prompt_tokens(self) -> tuple[int, int]:
-        """If one request returns all trials of a sample, and if every reply takes its own request."""
-        asked = self.asked["text_tokens"] + self.asked["image_tokens"]
-        return asked, self._apart_tokens + self.looks.prompt_tokens
+    def _most_prompt_tokens(self) -> int:
+        """If every reply takes its own request, and every question all looks."""
+        return self._apart_tokens + self.looks.prompt_tokens
 
     @property
     def completion_tokens(self) -> tuple[int, int]:
@@ -327,8 +185,8 @@ class Workload:
     @property
     def time_s(self) -> tuple[float, float] | None:
         """Seconds, if all replies are short, and if all have the maximum length; rate limits are kept."""
-        options = self._plan.options
-        if not self._is_endpoint or options.batch or not self.requests:
+        options = self.plan.options
+        if not self._capabilities.is_endpoint or options.batch or not self.requests:
             return None
         ends = []
         for end in (0, 1):
@@ -336,7 +194,7 @@ class Workload:
             by_replies = n_rounds * (
                 FIRST_TOKEN_S + self.completion_tokens[end] / self.replies / TOKENS_PER_S
             )
-            n_tokens = self.prompt_tokens[0] + self.completion_tokens[end]
+            n_tokens = self.prompt_tokens + self.completion_tokens[end]
             by_requests = 60 * (self.requests - 1) / options.rpm if options.rpm else 0.0
             by_tokens = 60 * n_tokens / options.tpm if options.tpm else 0.0
             ends.append(max(by_replies, by_requests, by_tokens))
@@ -346,7 +204,7 @@ class Workload:
     def judge_requests(self) -> tuple[int, int]:
         """None if rules can decide everything; at most one per verdict and judge."""
         needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
-        n_judges, options = len(self._plan.scorers.judges), self._plan.options
+        n_judges, options = len(self.plan.scorers.judges), self.plan.options
         n_asked = self._judged_replies * n_judges
         aside = n_judges * min(self._judged_replies, options.judge_repeat + options.judge_check)
         return n_asked * needed, n_asked * len(self._judged) + aside
@@ -356,45 +214,43 @@ class Workload:
         """Prompt and completion together."""
         return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
 
-    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
-        """In USD; None if a price is not known."""
-        nothing = Price(input=0.0, output=0.0)
+    @property
+    def cost(self) -> tuple[float, float] | None:
+        """In USD, the judge's share included; None if a price is not known."""
+        nothing, prices, looks = Price(input=0.0, output=0.0), self.prices, self.looks
         is_free = self._is_free or not self.requests  # nothing to ask: free at any price
         model = nothing if is_free else prices.get("model")
-        searcher = prices.get("searcher") if self.looks.searcher_requests else nothing
-        judges = [prices.get(who) for who in self._plan.scorers.judges] if self.judge_requests[1] else []
+        searcher = prices.get("searcher") if looks.searcher_requests else nothing
+        judges = [prices.get(who) for who in self.plan.scorers.judges] if self.judge_requests[1] else []
         known = [price for price in judges if price is not None]
         if model is None or searcher is None or len(known) < len(judges):
             return None
         ends = []
-        for end in (0, 1):
-            usage = Usage(
-                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
-            )
-            total = model.cost(usage)
+        for end, n_prompt in enumerate((self.prompt_tokens, self._most_prompt_tokens)):
             judged = self._judge_usage(end)
-            ends.append(total + sum(price.cost(judged) / len(known) for price in known))  # equal shares
-        looks = self.looks
-        searched = Usage(
-            prompt_tokens=looks.searcher_tokens, completion_tokens=looks.searcher_requests * JUDGE_REPLY
-        )
-        ends[1] += searcher.cost(searched)
-        return ends[0], ends[1]
+            asked = Usage(prompt_tokens=n_prompt, completion_tokens=self.completion_tokens[end])
+            # Several judges have equal shares.
+            ends.append(model.cost(asked) + sum(price.cost(judged) / len(known) for price in known))
+        searched = looks.searcher_requests * JUDGE_REPLY
+        searches = Usage(prompt_tokens=looks.searcher_tokens, completion_tokens=searched)
+        return ends[0], ends[1] + searcher.cost(searches)
 
-    def assumptions(
-        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
-    ) -> Iterator[str]:
+    @property
+    def assumptions(self) -> tuple[str, ...]:
         """What the estimate assumes, as sentences."""
-        options = self._plan.options
+        return tuple(self._list_assumptions())
+
+    def _list_assumptions(self) -> Iterator[str]:
+        options = self.plan.options
         if self._is_free and not self.judge_requests[1]:
             yield "the model runs on this machine: its tokens cost nothing"
             return
         yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
-        if self.asked["images"]:
-            yield f"images: {self.rule.name}"
-        if n_assumed:
+        if self.images:
+            yield f"images: {self._rule.name}"
+        if self.n_assumed:
             yield (
-                f"images at URLs are not downloaded for an estimate: {n_assumed:,} of unknown size "
+                f"images at URLs are not downloaded for an estimate: {self.n_assumed:,} of unknown size "
                 "count as 1024 x 768"
             )
         longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
@@ -408,10 +264,10 @@ class Workload:
         if self.replies > self.requests:
             yield (
                 "trials: one request returns all of a sample; an endpoint with one reply per request "
-                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
+                f"takes {self.replies:,} requests, about {self._most_prompt_tokens:,} tokens in"
             )
         if self.judge_requests[1]:
-            each = " and judge" if len(self._plan.scorers.judges) > 1 else ""
+            each = " and judge" if len(self.plan.scorers.judges) > 1 else ""
             yield f"judge: at most one call per verdict{each}; rules decide what they can"
         if options.cache and self.requests:
             yield "replies in the response cache are not taken into account"
@@ -424,13 +280,13 @@ class Workload:
             )
         if options.batch:
             yield "batch: half the price of single requests; replies within 24 hours"
-        for who, price in prices.items():
+        for who, price in self.prices.items():
             if price is not None:
                 as_of = f" as of {price.as_of}" if price.as_of else ""
                 yield f"price of the {who}: {price.source}{as_of}"
             elif self.requests and not (who == "model" and self._is_free):
                 yield f"price of the {who}: not known; --prices gives one"
-        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
+        if options.max_cost is not None and self.cost and self.cost[1] > options.max_cost:
             yield f"--max-cost {format_usd(options.max_cost)} may stop the run before everything is asked"
 
     def _add_request(self, size: Size, *, n_replies: int) -> None:
@@ -438,7 +294,8 @@ class Workload:
         self.replies += n_replies
         if not self._is_free:
             self._apart_tokens += n_replies * (size["text_tokens"] + size["image_tokens"])
-            self.asked += size + Size(bytes=_PER_REQUEST)
+            for name, n in (size + Size(bytes=_PER_REQUEST)).items():
+                setattr(self, name, getattr(self, name) + n)
 
     def _add_rounds(self, messages: Sequence[Message]) -> None:
         """A conversation: each round repeats all earlier rounds, with short replies."""
@@ -453,9 +310,6 @@ class Workload:
 
     def _add_dialogue(self, request: Request, rules: Rules) -> None:
         """The first request of a dialogue, and what the largest dialogue adds."""
-        from eyechart.look.dialogue import Ask, start
-        from eyechart.look.wording import WORDS, fill_words
-
         words = fill_words(WORDS, rules)
         images = [part for turn in request.messages for part in turn.images if isinstance(part, Image)]
         question = "\n".join(turn.text for turn in request.messages)
@@ -472,16 +326,14 @@ class Workload:
             parts.append(replace(image, width=width, height=height, n_bytes=n_bytes))
         first = self._size([Message("user", tuple(parts))])
         self._add_request(first, n_replies=1)
-        n, side = (
-            rules.max_looks,
-            int(math.sqrt(rules.crop_max_area or max(map(math.prod, _sizes(images)), default=0))),
-        )
+        n = rules.max_looks
+        side = math.isqrt(int(rules.crop_max_area) or max(map(math.prod, _sizes(images))))
         longest = LONG_REPLY if self._limit is None else self._limit
-        each = self.rule.tokens(side, side, self._detail) + longest + PER_MESSAGE
+        each = self._rule.tokens(side, side, self._detail) + longest + PER_MESSAGE
         more = n * (first["text_tokens"] + first["image_tokens"]) + each * n * (n + 1) // 2
-        seen_side = int(math.sqrt(rules.searcher_area))
-        seen = self.rule.tokens(seen_side, seen_side, self._detail) + JUDGE_WORDING
-        searches = n if self._plan.look and self._plan.look.searcher else 0
+        seen_side = math.isqrt(int(rules.searcher_area))
+        seen = self._rule.tokens(seen_side, seen_side, self._detail) + JUDGE_WORDING
+        searches = n if self.plan.look and self.plan.look.searcher else 0
         self.looks += Looks(n, 0 if self._is_free else more, searches, searches * seen)
 
     def _judge_usage(self, end: int) -> Usage:
@@ -508,13 +360,103 @@ class Workload:
                 images += 1
                 if isinstance(part, ImageRef):  # a URL that is passed on as it is
                     n_bytes += len(part.location)
-                    image = self._images.load(part)
+                    image = self.measurer.load(part)
                 else:
                     n_bytes += 4 * ((part.n_bytes + 2) // 3)
                     image = part
-                n_image_tokens += self.rule.tokens(image.width, image.height, self._detail)
+                n_image_tokens += self._rule.tokens(image.width, image.height, self._detail)
         return Size(text_tokens=words, image_tokens=n_image_tokens, bytes=n_bytes, images=images)
 
 
 def _sizes(images: Sequence[Image]) -> list[tuple[int, int]]:
     return [(one.width, one.height) for one in images] or [(1, 1)]
+
+
+def estimate_run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Estimate:
+    """Estimate what `run` with the same arguments would send, and its cost. Sends nothing.
+
+    >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
+    5
+    """
+    [(chosen, of_model)] = choose_models([model], options)
+    return estimate(make_plan(source, chosen, drop_keys(of_model)))
+
+
+def drop_keys(options: Options) -> Options:
+    """The same options without keys, which an estimate does not need: nothing is sent."""
+    key = NO_KEY if options.judge else None
+    return replace(options, api_key=NO_KEY, api_key_env=None, judge_api_key=key, judge_api_key_env=None)
+
+
+def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
+    """Go through all samples of a plan as its run would, up to the requests.
+
+    Findings in the data are printed, except those in `notes_shown`.
+    """
+    found = Estimate(plan=plan)
+    quick, exact = found.measurer, Measurer(make_loader(plan.options), is_exact=True)
+    waiting = _find_batched(plan)
+    for n, items in _prepared(plan, quick, exact, notes_shown):
+        found.n, left = n, []
+        for item in items:
+            sample = item.task.sample.id
+            if item.failure is None and item.is_answered:
+                found.answered += 1
+            elif item.failure is None and (sample, item.task.trial) in waiting:
+                found.batched += 1
+            elif problem := item.failure.reason if item.failure else _find_problem(plan.model, item):
+                found.failing += 1
+                found.reasons += [f"{sample}: {problem}"] if len(found.reasons) < _REASONS else []
+            else:
+                left.append(item)
+        found.add(left)
+    found.n_assumed = quick.n_assumed + exact.n_assumed
+    quick.close()
+    return found
+
+
+def _find_batched(plan: Plan) -> set[tuple[str, int]]:
+    """Sample and trial of what the pending batches of the run ask."""
+    journal = plan.folder / FILE_NAME
+    if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
+        return set()
+    return {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
+
+
+def _find_problem(model: Model, item: Prepared) -> str:
+    """What would keep the model from being asked, if anything."""
+    [model, *_] = getattr(model, "members", (model,))
+    problem = model.find_problem(item.request) if isinstance(model, Limited) and item.request else None
+    return " (".join(problem) + ")" if problem else ""
+
+
+def _prepared(
+    plan: Plan, quick: Measurer, exact: Measurer, notes_shown: set[str] | None
+) -> Iterator[tuple[int, list[Prepared]]]:
+    """Number and trials of each sample in turn; trials that would share a request come together."""
+    options, together = plan.options, has_shared_requests(plan)
+    prepare, prepare_exactly = make_preparer(plan, quick).prepare, make_preparer(plan, exact).prepare
+    with contextlib.ExitStack() as stack:
+        runs = [None if options.fresh else EarlierRuns([plan.folder / FILE_NAME])]
+        if not read_capabilities(plan.model).is_free:
+            journals = () if options.fresh else plan.earlier
+            runs.append(open_earlier(plan.folder, options, plan.model.identity, journals))
+        kept = [stack.enter_context(contextlib.closing(run)) for run in runs if run is not None]
+        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, notes_shown))
+        if plan.shard is not None:
+            samples = select_shard(plan, plan.shard, _shown(plan, notes_shown))
+        for n, (position, sample) in enumerate(samples, start=1):
+            replies = [row for run in kept for row in run.replied(sample.id, options.trials)]
+            for task in list_tasks(position, sample, replies, options.trials, together=together):
+                # Only a request that was sent before can be recognised by the content of its images.
+                is_known = any(one.keys for one in (task, *task.siblings))
+                item = (prepare_exactly if is_known else prepare)(task)
+                yield n, [item, *item.siblings]
+
+
+def _shown(plan: Plan, notes_shown: set[str] | None) -> Iterator[Sample]:
+    """The samples; on a terminal, shows how many there were so far."""
+    count = make_counter("samples read") if plan.options.progress else lambda n: None
+    for n, sample in enumerate(check_samples(watch_samples(plan, notes_shown)), start=1):
+        yield sample
+        count(n)
