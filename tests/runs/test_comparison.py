@@ -253,7 +253,7 @@ def test_versions_and_judges_are_named(questions: Path) -> None:
     change_manifest(b, versions={"default": "1"})
     change_manifest(a, versions={"default": now})
     # The verdicts of version 1 are not in the journal: only the check is of interest.
-    from eyechart.runs.comparability import list_differences
+    from eyechart.runs.comparison import list_differences
 
     said = list(list_differences([a, b], ["A", "B"], "default", ["q1"]))
     assert said == [
@@ -390,7 +390,7 @@ def test_the_hint_names_a_run_without_the_scores(questions: Path) -> None:
 
 
 def test_parameters_are_compared_by_name(questions: Path) -> None:
-    from eyechart.runs.comparability import list_differences
+    from eyechart.runs.comparison import list_differences
 
     a, b = score(questions, "a", right(N)), score(questions, "b", right(N))
     usual = {"temperature": 0.0, "params": {"top_p": 0.9, "detail": "high"}, "settings": {}}

@@ -2,8 +2,8 @@
 
 Samples are joined by id. Where the same id stands for another question, the runs are refused, as are runs
 with different scorers or with CircularEval on one side alone. Differences in prompt, images, selection,
-sampling or judge weaken a comparison: they become warnings that name every value (`run.comparability`).
-`report.compare` has the arithmetic.
+sampling, trials, the benchmark's settings, the scorer's version or the judge weaken a comparison: they become
+warnings that name every value. `report.compare` has the arithmetic.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import contextlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
 from eyechart.errors import UsageError, join_names, shorten
+from eyechart.option import list_options
 from eyechart.report.compare import (
     CORRECTIONS,
     ComparedRun,
@@ -30,7 +31,7 @@ from eyechart.report.compare import (
     compare_values,
     limit_groups,
 )
-from eyechart.report.conditions import read_options
+from eyechart.report.conditions import hide_folders, list_options_apart, read_options, tell_judges
 from eyechart.report.counting import (
     NO_GROUPS,
     bound_credit,
@@ -38,22 +39,23 @@ from eyechart.report.counting import (
     compute_credit,
     compute_digest,
     find_group,
+    is_voted,
 )
 from eyechart.report.summary import find_unread
+from eyechart.report.table import label_models
 from eyechart.runs.callbacks import Callbacks
-from eyechart.runs.comparability import choose_scorer, label_runs, list_differences, refuse_different_units
 from eyechart.runs.listing import find_run, find_runs
-from eyechart.runs.options import Options
+from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.replies import score_replies
 from eyechart.runs.results import Run
 from eyechart.store.journal import FILE_NAME
 from eyechart.terminal import show_status
-
-if TYPE_CHECKING:
-    from eyechart.types import Result, Sample
+from eyechart.types import Result, Sample
 
 _STEP = 5000  # samples between two status lines
 _PEEK = 1000  # samples whose columns are suggested for an unknown key
+_LOOKED_AT = 30  # samples whose prompts and images are compared
+_CONTEXT = 30  # characters around the first difference of two prompts
 
 
 def compare(
@@ -166,7 +168,6 @@ def compare_runs(
     labels = label_runs(runs)
     try:
         name = choose_scorer(runs, labels, scorer)
-        refuse_different_units(runs, labels)
     except UsageError:
         _refuse_unrelated(runs)
         raise
@@ -181,18 +182,19 @@ def compare_runs(
             hint="; ".join([*different, *missing]) or "the questions earn no points",
         )
     warnings = [*list_differences(runs, labels, name, shared.ids), *missing]
+    compared = [
+        ComparedRun(run=str(run.folder), model=str(run.manifest.get("model", "")), label=label)
+        for run, label in zip(runs, labels, strict=True)
+    ]
     found = compare_values(
         shared,
-        [
-            ComparedRun(run=str(run.folder), model=str(run.manifest.get("model", "")), label=label)
-            for run, label in zip(runs, labels, strict=True)
-        ],
+        compared,
         baseline=None if baseline is None else str(baseline.folder),
         correction=correction,
         benchmark=str(runs[0].manifest.get("benchmark", "")),
         scorer=name,
     )
-    left_out = {str(run.folder): dict(why) for run, why in zip(runs, joined.missing, strict=True)}
+    left_out = {one.run: dict(why) for one, why in zip(compared, joined.missing, strict=True)}
     unread = {
         str(run.folder): one
         for run, outcomes in zip(runs, joined.outcomes, strict=True)
@@ -200,23 +202,17 @@ def compare_runs(
     }
     found = replace(found, left_out=left_out, unread=unread)
     warnings += [
-        f"{label}: {unread[str(run.folder)].line}"
-        for run, label in zip(runs, labels, strict=True)
-        if str(run.folder) in unread and unread[str(run.folder)].is_many
-        if not found.is_outweighed(str(run.folder))  # the verdict says it
-    ]
+        f"{one.label}: {unread[one.run].line}"
+        for one in compared
+        if one.run in unread and unread[one.run].is_many and not found.is_outweighed(one.run)
+    ]  # where it is outweighed, the verdict says it
     return replace(found, warnings=tuple(warnings))
 
 
-def share_questions(runs: Sequence[Run]) -> SharedQuestions:
-    """The values of all runs on the questions that every one of them scored."""
-    labels = label_runs(runs)
-    scorer = choose_scorer(runs, labels, None)
-    refuse_different_units(runs, labels)
-    shared = join_runs(runs, labels, scorer, ()).share(runs)
-    if not shared.ids:
-        raise UsageError("no question was scored in all runs", hint="eyechart compare says why, run by run")
-    return shared
+def share_questions(runs: Sequence[Run], labels: Sequence[str]) -> SharedQuestions:
+    """The values of all runs on the questions that every one of them scored; no runs where there are none."""
+    shared = join_runs(runs, labels, choose_scorer(runs, labels), ()).share(runs)
+    return shared if shared.ids else SharedQuestions(ids=[], values={})
 
 
 # -- Finding the runs
@@ -265,7 +261,6 @@ def _find_obstacle(
     try:
         labels = label_runs([first, run])
         choose_scorer([first, run], labels, scorer)
-        refuse_different_units([first, run], labels)
     except UsageError as err:
         return err.message
     for one in (run, first):
@@ -322,6 +317,13 @@ def _find_baseline(baseline: Run | str | Path, runs: Sequence[Run]) -> Run:
         what = "is not among the runs" if not found else f"names {len(found)} of the runs"
         raise UsageError(f"the baseline {baseline} {what}", hint=f"name a run folder: {_tell_runs(runs)}")
     return found[0]
+
+
+def label_runs(runs: Sequence[Run]) -> list[str]:
+    """A short name for each run: its model, with the end of its folder's name where models occur twice."""
+    models = [hide_folders(str(run.manifest.get("model", ""))) for run in runs]
+    labels = label_models(models, [run.folder.name for run in runs])
+    return labels if len(set(labels)) == len(runs) else [str(run.folder) for run in runs]
 
 
 def _tell_runs(runs: Sequence[Run]) -> str:
@@ -472,3 +474,153 @@ def _warn_of_missing(joined: _JoinedRuns, runs: Sequence[Run], labels: Sequence[
             yield f"{label} has no score on {whole} ({described}): they are left out"
         if missing["pending"] and read_options(run.manifest).get("stop_when"):
             yield f"{label} was stopped when decided: intervals and p do not allow for it, eyechart gate does"
+
+
+# -- What differs between the runs
+
+
+def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None = None) -> str:
+    """The scorer to compare under: the one that is named, otherwise that of all runs.
+
+    Refuses runs without a common one, and runs that count questions differently.
+    """
+    refuse_different_units(runs, labels)
+    known = [list(run.manifest.get("versions") or [run.manifest.get("scorer", "")]) for run in runs]
+    common = [one for one in known[0] if all(one in names for names in known)]
+    if name is not None:
+        for run, label, names in zip(runs, labels, known, strict=True):
+            if name not in names:
+                raise UsageError(
+                    f"{name} has not scored {label} (it has: {', '.join(names)})",
+                    hint=f"add its scores: eyechart score {run.folder} --also-scorer {name}",
+                )
+        return name
+    own = [str(run.manifest.get("scorer", "")) for run in runs]
+    if len(set(own)) == 1:
+        return own[0]
+    lacking = next((run for run, names in zip(runs, known, strict=True) if own[0] not in names), runs[-1])
+    add = f"add the scores of one to the other: eyechart score {lacking.folder} --also-scorer {own[0]}"
+    raise UsageError(
+        f"the runs have different scorers: {_tell_values(own, labels)}",
+        hint=f"compare under one that scored all of them: --scorer {common[0]}" if common else add,
+    )
+
+
+def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
+    """Refuse questions that count once with all rotations beside questions that were asked once."""
+    voted = ["vote" if is_voted(run.manifest) else "each trial" for run in runs]
+    turned = ["CircularEval" if run.is_circular else "plain" for run in runs]
+    for kinds, what, flag in (
+        (voted, "count the vote of their trials, others every trial", "--vote"),
+        (turned, "count rotations of a question together, others do not", "--circular"),
+    ):
+        if len(set(kinds)) > 1:
+            raise UsageError(
+                f"some runs {what}: {_tell_values(kinds, labels)}",
+                hint=f"run all of them with {flag}, or none; or name the runs to compare",
+            )
+
+
+def list_differences(
+    runs: Sequence[Run], labels: Sequence[str], scorer: str, ids: Sequence[str]
+) -> Iterator[str]:
+    """What differs between the runs besides their models, one line each, with every value."""
+    benchmarks = [str(run.manifest.get("benchmark", "")) for run in runs]
+    if len(set(benchmarks)) > 1:
+        yield f"the benchmarks have different names: {_tell_values(benchmarks, labels)}"
+    of_files = [label for run, label in zip(runs, labels, strict=True) if not run.manifest.get("options")]
+    if of_files and len(of_files) < len(runs):
+        yield f"how {join_names(of_files)} was asked is not known: it was scored from a file of replies"
+    asked = [run for run in runs if run.manifest.get("options")]
+    theirs = [label for label in labels if label not in of_files]
+    # The seed is left out: runs that differ in it alone are two draws of the same thing.
+    found = list_options_apart([run.manifest["options"] for run in asked], list_options(Options))
+    different = [one for one in found if one[0] != "seed"]
+    yield from (f"{flag} differs: {_tell_values(values, theirs)}" for _, flag, values in different)
+    if len(asked) > 1:
+        yield from _list_asked_apart(asked, theirs, ids, {option for option, _, _ in different})
+    yield from _list_scoring_apart(runs, labels, scorer)
+
+
+def _list_asked_apart(
+    runs: Sequence[Run], labels: Sequence[str], ids: Sequence[str], known: Set[str]
+) -> Iterator[str]:
+    """Prompts and images that differ although no option does: another version of the benchmark."""
+    groups = {list_options(Options)[name].group for name in known}
+    has_other_prompt = not groups.isdisjoint({PROMPT, BENCHMARK, DATA, LOOK})
+    has_other_size = not groups.isdisjoint({IMAGES, LOOK}) or "input" in known
+    for name in dict.fromkeys(ids[place * (len(ids) - 1) // (_LOOKED_AT - 1)] for place in range(_LOOKED_AT)):
+        asked = [run.journal.asked(name) for run in runs]
+        if not all(asked):
+            return
+        texts = ["\n".join(_list_parts(turns, "text")) for turns in asked]
+        images = [list(_list_parts(turns, "image")) for turns in asked]
+        sizes = [", ".join(filter(None, map(_tell_size, several))) or "no image" for several in images]
+        contents = [", ".join(map(_tell_content, several)) or "no image" for several in images]
+        for what, values, is_known in (
+            ("the prompts differ", texts, has_other_prompt),
+            ("the images differ in size", sizes, has_other_size),
+            ("the images differ", contents, has_other_size or any("?" in one for one in contents)),
+        ):
+            if len(set(values)) > 1 and not is_known:
+                shown = _cut_to_difference(values) if values is texts else values
+                yield f"{what}, e.g. of sample {name}: {_tell_values(shown, labels)}"
+                return
+
+
+def _list_parts(turns: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Any]:
+    return (part[kind] for turn in turns for part in turn["parts"] if part.get(kind))
+
+
+def _tell_size(image: Any) -> str:
+    return f"{image['width']} x {image['height']}" if isinstance(image, Mapping) and "width" in image else ""
+
+
+def _tell_content(image: Any) -> str:
+    """The beginning of an image's SHA-256; ``?`` where it was encoded anew, by whatever library."""
+    is_original = isinstance(image, Mapping) and not image.get("reencoded") and not image.get("resized")
+    return f"SHA-256 {image['sha256'][:8]}" if is_original and image.get("sha256") else "?"
+
+
+def _cut_to_difference(texts: Sequence[str]) -> list[str]:
+    """The texts around the first character in which they differ.
+
+    >>> _cut_to_difference(["Which? Answer with a letter.", "Which? Answer with a word."])
+    ["'Which? Answer with a letter.'", "'Which? Answer with a word.'"]
+    """
+    first = next(
+        (place for place, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1),
+        min(map(len, texts)),
+    )
+    begin = max(0, first - _CONTEXT)
+    return [
+        repr("…" * (begin > 0) + text[begin : first + _CONTEXT] + "…" * (len(text) > first + _CONTEXT))
+        for text in texts
+    ]
+
+
+def _list_scoring_apart(runs: Sequence[Run], labels: Sequence[str], scorer: str) -> Iterator[str]:
+    trials = [str(run.trials) for run in runs]
+    if len(set(trials)) > 1:
+        yield f"--trials differs: {_tell_values(trials, labels)}"
+    versions = [str((run.manifest.get("versions") or {}).get(scorer, "unknown")) for run in runs]
+    if len(set(versions)) == 1:
+        return
+    judges = [tell_judges(run.manifest.get("judge")) for run in runs]
+    if len(set(judges)) > 1:  # they are part of the version
+        yield f"the judge differs: {_tell_values(judges, labels)}"
+    else:
+        add = "score the older run again with: eyechart score RUN"
+        yield f"the version of the scorer {scorer} differs: {_tell_values(versions, labels)}; {add}"
+
+
+def _tell_values(values: Sequence[str], labels: Sequence[str]) -> str:
+    """Each value with the runs that have it.
+
+    >>> _tell_values(["1", "2", "1"], ["a", "b", "c"])
+    '1 (a, c) and 2 (b)'
+    """
+    holders: dict[str, list[str]] = {}
+    for value, label in zip(values, labels, strict=True):
+        holders.setdefault(value, []).append(label)
+    return " and ".join(f"{shorten(value)} ({join_names(names)})" for value, names in holders.items())

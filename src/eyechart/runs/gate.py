@@ -24,8 +24,7 @@ from eyechart.report.compare import format_points, format_signed
 from eyechart.report.conditions import read_options
 from eyechart.report.counting import bound_credit, compute_digest, is_open
 from eyechart.report.table import format_percent
-from eyechart.runs.comparability import refuse_different_units
-from eyechart.runs.comparison import compare
+from eyechart.runs.comparison import compare, refuse_different_units
 from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
 from eyechart.runs.results import Run

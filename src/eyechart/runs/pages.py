@@ -25,8 +25,7 @@ from eyechart.report.pages import (
 )
 from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_page
 from eyechart.report.thumbnails import ImagePolicy
-from eyechart.runs.comparability import label_runs
-from eyechart.runs.comparison import compare_runs
+from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.listing import tell_selection
 from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run

@@ -23,8 +23,7 @@ from eyechart.report.compare import SharedQuestions
 from eyechart.report.conditions import tell_value
 from eyechart.report.pages import write_sweep_page
 from eyechart.report.sweep import Cell, Sweep, compare_cells, find_dominated, list_measures, write_verdict
-from eyechart.runs.comparability import choose_scorer, refuse_different_units
-from eyechart.runs.comparison import join_runs
+from eyechart.runs.comparison import share_questions
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import Options
@@ -213,7 +212,9 @@ def compare_sweep(
     cells = [_make_cell(cell, run) for cell, run in zip(planned, runs, strict=True)]
     names = {str(run.folder): cell.label for cell, run in zip(cells, runs, strict=True)}
     compared = [run for cell, run in zip(cells, runs, strict=True) if cell.score is not None]
-    shared = _share(compared, names)
+    shared = SharedQuestions(ids=[], values={})
+    if compared:
+        shared = share_questions(compared, [names[str(run.folder)] for run in compared])
     labels = {run: names[run] for run in shared.values}
     pairs = compare_cells(shared, labels)
     scores = {label: _average(shared, run) for run, label in labels.items()}
@@ -237,17 +238,6 @@ def compare_sweep(
     )
     write_sweep_page(path, found)
     return found
-
-
-def _share(runs: Sequence[Run], names: Mapping[str, str]) -> SharedQuestions:
-    """The questions that all these runs scored; no runs where there are none."""
-    labels = [names[str(run.folder)] for run in runs]
-    shared = SharedQuestions(ids=[], values={})
-    if runs:
-        scorer = choose_scorer(runs, labels, None)
-        refuse_different_units(runs, labels)
-        shared = join_runs(runs, labels, scorer, []).share(runs)
-    return shared if shared.ids else SharedQuestions(ids=[], values={})
 
 
 def _make_cell(cell: PlannedCell, run: Run) -> Cell:

@@ -25,7 +25,7 @@ from eyechart.files import atomic_write, read_json
 from eyechart.models.process import keep_servers
 from eyechart.option import with_options
 from eyechart.report.pages import CurvePoint, WatchedCurve, write_watch_page
-from eyechart.runs.comparison import share_questions
+from eyechart.runs.comparison import label_runs, share_questions
 from eyechart.runs.evaluate import evaluate
 from eyechart.runs.models import choose_models
 from eyechart.runs.options import Options
@@ -185,7 +185,9 @@ class Watch:
 
     def _draw(self, benchmark: str, evaluated: Sequence[tuple[_Evaluated, Run]]) -> WatchedCurve:
         runs = [run for _, run in evaluated]
-        shared = share_questions(runs)
+        shared = share_questions(runs, label_runs(runs))
+        if not shared.ids:
+            raise UsageError("no question was scored in all runs", hint="eyechart compare says why")
         curve = compare_checkpoints(
             [shared.values[str(run.folder)] for run in runs], shared.weights, shared.clusters
         )
