@@ -599,7 +599,7 @@ def test_a_stuck_model_is_seen(tmp_path: Path) -> None:
 
 
 def test_the_images_of_a_dialogue_can_be_made_again(tmp_path: Path) -> None:
-    from eyechart.runs.sent import load_sent_images
+    from eyechart.runs.inputs import load_sent_images
 
     with Server(Table(write_cards(tmp_path, 1), perfect)) as server:
         for protocol in PROTOCOLS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.runs.sent import SentImage, load_sent_images
+from eyechart.runs.inputs import SentImage, load_sent_images
 from eyechart.types import ImageRef
 from support.files import jsonl, noisy_picture, picture
 from support.runs import StubModel, run_here

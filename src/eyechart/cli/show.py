@@ -21,9 +21,9 @@ from eyechart.report.rows import to_record
 from eyechart.report.show import choose_protocol, encode_image, make_samples_table, show_json, show_sample
 from eyechart.runs.comparison import compare_runs
 from eyechart.runs.cost import read_judge_prices
+from eyechart.runs.inputs import load_sent_images
 from eyechart.runs.listing import find_run, tell_selection
 from eyechart.runs.results import Run
-from eyechart.runs.sent import load_sent_images
 from eyechart.store.browse import SampleEntry, SampleFilter, SampleList
 from eyechart.terminal import write
 from eyechart.types import OUTCOMES, Result

@@ -1,43 +1,46 @@
-"""What is sent in place of images (``--input``): opens the texts, shuffles the images, checks that it works.
+"""The images of a run: their loader, what is sent in their place (``--input``), and those that were sent.
 
 The prompt is changed by eyechart.prompt.inputs; blank images are made where images are loaded
-(`make_preparer`).
+(`make_preparer`). Images that were sent are loaded again in the same way and compared with what was recorded;
+nothing is downloaded for that: an image at a URL is shown if it is in the cache.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.images.boxes import Box, clip_boxes, read_boxes
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.images.substitutes import shuffle_source
-from eyechart.errors import DataError, UsageError, join_names
+from eyechart.data.images.substitutes import BlankImages, shuffle_source
+from eyechart.data.images.texts import ColumnTexts, ImageTexts, MissingText, OcrTexts, read_texts
+from eyechart.errors import DataError, EyechartError, UsageError, join_names
+from eyechart.look.crops import View
 from eyechart.prompt.inputs import describe_images, refuse_hidden_images
+from eyechart.report.conditions import read_options
+from eyechart.report.looks import list_crop_boxes
 from eyechart.runs.options import Options
 from eyechart.store.folder import find_cache_folder
 from eyechart.terminal import make_counter
-from eyechart.types import Benchmark, ImageRef, Prompt, Sample
+from eyechart.types import Benchmark, Image, ImageRef, Prompt, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.data.images.texts import ImageTexts
     from eyechart.runs.plan import Plan
 
 IN_PLACE = ("caption", "ocr", "blank", "shuffled")  # inputs that put something in place of each image
 _CAPTION_COLUMN = "caption"
+_RESIZING = ("max_pixels", "max_side", "jpeg_quality")
 
 
 def make_loader(options: Options) -> ImageLoader:
     """The loader of a run's images; images downloaded from URLs are cached for the next run."""
-    return ImageLoader(
-        max_pixels=options.max_pixels,
-        max_side=options.max_side,
-        jpeg_quality=options.jpeg_quality,
-        allow_urls=options.allow_urls,
-        allow_private_urls=options.allow_private_urls,
-        cache_dir=find_cache_folder() / "images",
-    )
+    names = (*_RESIZING, "allow_urls", "allow_private_urls")
+    chosen: dict[str, Any] = {name: getattr(options, name) for name in names}
+    return ImageLoader(**chosen, cache_dir=find_cache_folder() / "images")
 
 
 # -- Captions and OCR texts
@@ -55,30 +58,26 @@ def find_text_files(options: Options) -> Options:
 
 def put_texts(prompt: Prompt, benchmark: Benchmark, options: Options) -> Prompt:
     """The prompt with a caption or an OCR text in place of each image."""
-    texts = _open_texts(benchmark, options)
+    texts = _open_texts(benchmark, options, is_ocr=options.input == "ocr")
     return describe_images(prompt, texts.find, "caption" if options.input == "caption" else "ocr")
 
 
-def _open_texts(benchmark: Benchmark, options: Options) -> ImageTexts:
-    from eyechart.data.images.texts import ColumnTexts, OcrTexts, read_texts
-
-    is_ocr = options.input == "ocr"
-    if is_ocr and not options.ocr_texts:
+def _open_texts(benchmark: Benchmark, options: Options, *, is_ocr: bool) -> ImageTexts:
+    given = options.ocr_texts if is_ocr else options.captions
+    if is_ocr and not given:
         return OcrTexts(make_loader(options), find_cache_folder() / "ocr")
-    name = options.ocr_texts if is_ocr else options.captions or _CAPTION_COLUMN
-    assert name is not None
-    if (options.ocr_texts or options.captions) and Path(name).is_file():
-        return read_texts(Path(name), allows_blank=is_ocr)
-    first = next(iter(benchmark.source), None)
+    if given and Path(given).is_file():
+        return read_texts(Path(given), allows_blank=is_ocr)
+    first, name = next(iter(benchmark.source), None), given or _CAPTION_COLUMN
     columns = [] if first is None else [str(column) for column in first.meta]
     if name in columns:
         return ColumnTexts(name, allows_blank=is_ocr)
     flag = "--ocr-texts" if is_ocr else "--captions"
-    if not (options.ocr_texts or options.captions):
+    if not given:
         raise UsageError(
             f"--input {options.input} needs the texts: {benchmark.name} has no column {name!r}",
-            hint=f"name a file or a column: {flag} FILE|COLUMN"
-            + ("" if is_ocr else "; eyechart data caption SOURCE -m MODEL writes such a file"),
+            hint=f"name a file or a column: {flag} FILE|COLUMN; eyechart data caption SOURCE -m MODEL writes "
+            "such a file",
         )
     raise UsageError(
         f"{flag} {name}: neither a file nor a column of {benchmark.name}",
@@ -129,11 +128,7 @@ class InputCheck:
 
     def add(self, sample: Sample) -> None:
         """Look at one sample: the first with an image, and with texts from a file every one."""
-        from eyechart.data.images.texts import MissingText
-
-        if not sample.images:
-            return
-        if self.is_settled:
+        if not sample.images or self.is_settled:
             return
         self._n_shown += 1
         try:
@@ -170,3 +165,103 @@ class InputCheck:
                 "nothing to replace",
                 hint="leave out --input, or use --input none",
             )
+
+
+# -- Images as they were sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentImage:
+    """One image of a request, or of a question that was asked without it."""
+
+    record: Mapping[str, Any]  # size, bytes, SHA-256 and origin, as in the journal; empty: it was not sent
+    image: Image | None  # None: it cannot be loaded
+    is_same: bool = False  # the bytes are those that were sent
+    remark: str = ""  # why it is not, or cannot be loaded
+    boxes: tuple[Box, ...] = ()  # where the row says to look, in pixels of the original image
+    original_size: tuple[int, int] = (0, 0)  # known where there are boxes
+
+
+def load_sent_images(manifest: Mapping[str, Any], result: Result) -> list[SentImage]:
+    """The images of one sample-trial, in the order in which they were sent."""
+    return [load_sent_image(manifest, result, number) for number in range(count_images(result))]
+
+
+def count_images(result: Result) -> int:
+    """How many images were sent; if none were, how many the question has."""
+    return len(result.sent) or len(result.sample.images)
+
+
+def load_sent_image(
+    manifest: Mapping[str, Any], result: Result, number: int, record: Mapping[str, Any] | None = None
+) -> SentImage:
+    """One image by its place in the request, from 0; or that of another record of the sample."""
+    if record is None:
+        record = result.sent[number] if result.sent else {}
+    ref = _find_ref(result, record, number)
+    if ref is None:
+        return SentImage(record=record, image=None, remark="the question does not say where it is")
+    try:
+        with contextlib.closing(make_sent_loader(manifest, is_sent=bool(record), allow_urls=False)) as loader:
+            image = _load(loader, ref, record)
+            boxes, size = _find_boxes(loader, ref, record, result)
+    except EyechartError as err:
+        return SentImage(record=record, image=None, remark=err.message)
+    is_same = bool(record) and record.get("sha256") == image.sha256
+    changed = "the image has changed since it was sent, or is encoded differently here"
+    remark = "" if is_same else changed if record else "not sent to the model"
+    return SentImage(
+        record=record,
+        image=image,
+        is_same=is_same,
+        remark=remark,
+        boxes=tuple(clip_boxes(boxes, *size)) if size else (),
+        original_size=size or (0, 0),
+    )
+
+
+def _find_ref(result: Result, record: Mapping[str, Any], number: int) -> ImageRef | None:
+    """The reference that was sent: by its origin, since a prompt may leave images out or repeat them."""
+    refs = result.sample.images
+    origin = str(record.get("origin", ""))
+    for ref in refs:
+        if origin and origin.endswith(str(ref)):  # "blank, in place of ..."
+            return ref
+    return refs[number] if number < len(refs) else None
+
+
+def _find_boxes(
+    loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any], result: Result
+) -> tuple[list[Box], tuple[int, int] | None]:
+    """The boxes to draw on an image, and the size they refer to; in a dialogue also those of its crops."""
+    boxes = read_boxes(result.sample)
+    if isinstance(look := record.get("look"), Mapping):
+        if "parent" in look or "cut" in look:
+            return [], None
+        width, height = look["original"]
+        return [*boxes, *list_crop_boxes(result, look["source"])], (width, height)
+    # Where another image, or a blank one, was sent in its place, the boxes are not drawn.
+    is_own = boxes and record.get("origin", str(ref)) == str(ref)
+    return boxes, loader.measure(ref) if is_own else None
+
+
+def make_sent_loader(
+    manifest: Mapping[str, Any], *, is_sent: bool = True, allow_urls: bool = True
+) -> ImageLoader:
+    """The loader of a run's images as they were sent, or of the originals."""
+    options = read_options(manifest) if is_sent else {}
+    # As in a manifest, which may come from elsewhere.
+    limits: dict[str, Any] = {
+        name: value for name in _RESIZING if isinstance(value := options.get(name), int) and value > 0
+    }
+    return ImageLoader(**limits, allow_urls=allow_urls, cache_dir=find_cache_folder() / "images")
+
+
+def _load(loader: ImageLoader, ref: ImageRef, record: Mapping[str, Any]) -> Image:
+    if ref.kind == "url" and loader.is_cached(ref):
+        loader = replace(loader, allow_urls=True)
+    if isinstance(look := record.get("look"), Mapping):
+        return View.of(look, str(record.get("mime"))).to_image(loader.open(ref), str(ref))
+    if str(record.get("origin", "")).startswith("blank, in place of "):
+        return BlankImages(loader).load(ref)
+    return loader.load(ref)

@@ -26,10 +26,10 @@ from eyechart.report.pages import (
 from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_page
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparison import compare_runs, label_runs
+from eyechart.runs.inputs import make_sent_loader
 from eyechart.runs.listing import tell_selection
 from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run
-from eyechart.runs.sent import make_sent_loader
 from eyechart.store.folder import SUMMARY_NAME, find_siblings
 from eyechart.store.journal import Journal
 

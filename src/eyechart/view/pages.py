@@ -31,8 +31,8 @@ from eyechart.report.rows import to_json_text
 from eyechart.report.run_page import describe_result, list_thoughts
 from eyechart.report.table import format_percent, format_range, list_spent
 from eyechart.runs.comparison import compare_runs
+from eyechart.runs.inputs import SentImage, count_images, load_sent_images
 from eyechart.runs.listing import ListedRun, select_runs
-from eyechart.runs.sent import SentImage, count_images, load_sent_images
 from eyechart.store.browse import PENDING, SampleEntry, SampleFilter
 from eyechart.store.folder import AUDIT
 from eyechart.types import OUTCOMES, Result

@@ -47,8 +47,8 @@ from eyechart.report.export import write_csv
 from eyechart.report.page import ASSETS as PAGE_ASSETS
 from eyechart.report.page import write_policy
 from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.inputs import count_images, load_sent_image
 from eyechart.runs.pages import write_html, write_runs_html
-from eyechart.runs.sent import count_images, load_sent_image
 from eyechart.store.folder import remove_run
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number

@@ -22,7 +22,7 @@ from eyechart.pipelines.insight_o3.benchmark import find_group, make_official_re
 from eyechart.pipelines.insight_o3.score import ASSISTANT, FINISHED
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, remove_trials, write_json_file
-from eyechart.runs.sent import SentImage, load_sent_image
+from eyechart.runs.inputs import SentImage, load_sent_image
 from eyechart.stats.intervals import add_in_order
 from eyechart.types import Export, Reply, Result
 
