@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from eyechart.report.compare import Comparison
     from eyechart.runs.estimate import Estimate
-    from eyechart.runs.rescore import Change
+    from eyechart.runs.replies import Change
     from eyechart.runs.results import Run
 
 

@@ -23,8 +23,7 @@ from eyechart.pipelines.multi.score import score as score_multi
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset
 from eyechart.runs.api import run
 from eyechart.runs.options import Options
-from eyechart.runs.replies import score_replies
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore, score_replies
 from eyechart.runs.results import Run
 from eyechart.score.choice import infer
 from eyechart.thinking import split_thinking

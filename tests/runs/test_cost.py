@@ -16,7 +16,7 @@ from eyechart.report.summary import Summary
 from eyechart.runs.cost import make_budget
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Usage
 from support.runs import questions_fixture, run_here

@@ -9,7 +9,7 @@ import pytest
 import eyechart as ec
 from eyechart.registry import exporters
 from eyechart.runs.options import Options
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from support.command import eyechart
 from support.files import choice_tsv
 from support.runs import StubModel, run_here

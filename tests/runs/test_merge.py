@@ -16,7 +16,7 @@ from eyechart.errors import StoreError, UsageError
 from eyechart.runs.api import run
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.options import Options
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from eyechart.runs.results import Run
 from eyechart.runs.shards import merge_runs
 from eyechart.store import merge

@@ -8,7 +8,7 @@ import pytest
 import eyechart as ec
 from eyechart.registry import scorer, scorers
 from eyechart.runs.options import Options
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from eyechart.types import Reply, Sample, Score
 from support.files import choice_tsv
 from support.runs import StubModel, run_here

@@ -9,7 +9,7 @@ import eyechart as ec
 from eyechart.registry import scorer, scorers
 from eyechart.runs.options import Options
 from eyechart.runs.plan import apply_parity, make_plan
-from eyechart.runs.rescore import compare_scorers, rescore
+from eyechart.runs.replies import compare_scorers, rescore
 from eyechart.runs.sources import make_custom_benchmark
 from support.command import eyechart
 from support.files import jsonl

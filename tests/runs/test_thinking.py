@@ -11,8 +11,7 @@ import pytest
 
 from eyechart.runs.api import run
 from eyechart.runs.options import Options
-from eyechart.runs.replies import score_replies
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore, score_replies
 from eyechart.runs.results import Run
 from support.command import eyechart
 from support.files import jsonl

@@ -14,7 +14,7 @@ import pytest
 from eyechart.errors import UsageError
 from eyechart.runs.judge_check import read_check_sheet, write_check_sheet
 from eyechart.runs.options import Options
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from eyechart.view.library import Library, NotFound
 from eyechart.view.pages import Choice, Pages, clean_query, show_text
 from support.files import choice_tsv, jsonl, picture

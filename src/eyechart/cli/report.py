@@ -25,7 +25,7 @@ from eyechart.runs.listing import find_runs
 from eyechart.runs.options import Options
 from eyechart.runs.pages import write_runs_html
 from eyechart.runs.publish import write_hub_results, write_model_index
-from eyechart.runs.rescore import compare_scorers
+from eyechart.runs.replies import compare_scorers
 from eyechart.runs.results import Run
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")

@@ -28,8 +28,7 @@ from eyechart.readers.explain import explain_answer, explain_choice
 from eyechart.registry import Execute, command, scorers
 from eyechart.runs.listing import find_run
 from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
-from eyechart.runs.replies import score_replies
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore, score_replies
 from eyechart.terminal import make_counter, print_text
 from eyechart.types import JudgedScorer, Scorer
 

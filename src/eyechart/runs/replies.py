@@ -1,43 +1,257 @@
-"""Score replies that another tool collected, as if eyechart had asked for them itself.
+"""Score replies that are already there: those of a stored run, and those that another tool collected.
 
-A file of replies is a table with an id and a text per row, a benchmark's own format, or another tool's log.
-Each reply is matched to its sample by id, or by position where the log has only that. A mistake here would
-silently score replies against the wrong questions, so what does not match is refused.
+No model is asked, except a judge. A file of replies is a table with an id and a text per row, a benchmark's
+own format, or another tool's log. Each reply is matched to its sample by id, or by position where the log has
+only that. A mistake here would silently score replies against the wrong questions, so what does not match is
+refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
 from eyechart.data.columns.choices import ROTATION_OFFSET
 from eyechart.data.files.replies import open_questions, parse_failure, read_log, read_replies, recognise
 from eyechart.data.wrappers import MemorySource
-from eyechart.errors import DataError, UsageError
+from eyechart.engine.budget import BudgetGate
+from eyechart.engine.judge import Judge, JudgeSetup, Scoring
+from eyechart.engine.pool import StopSignal
+from eyechart.engine.sample import Calls, JournalCalls
+from eyechart.errors import DataError, ModelError, UsageError
+from eyechart.models.prices import Price
 from eyechart.report.clusters import OF_RUN, refuse_unknown_column
-from eyechart.runs.cost import find_judge_prices, replace_prices
-from eyechart.runs.evaluate import finish_run
+from eyechart.runs.cost import find_judge_prices, make_budget, record_judge_prices, replace_prices
+from eyechart.runs.evaluate import (
+    Session,
+    finish_run,
+    make_settings,
+    open_earlier,
+    open_known_replies,
+    score_rest,
+)
+from eyechart.runs.loop import run_async
 from eyechart.runs.options import Options
-from eyechart.runs.plan import choose_benchmark, choose_scorers, describe_run, find_corrections
-from eyechart.runs.rescore import score_run
+from eyechart.runs.plan import (
+    RunScorers,
+    bind_scorers,
+    carry_kept,
+    choose_benchmark,
+    choose_scorers,
+    describe_run,
+    find_corrections,
+    find_judge,
+    list_judge_identities,
+)
+from eyechart.runs.plugins import find_scorer
 from eyechart.runs.results import Run
 from eyechart.runs.sources import find_benchmark, make_custom_benchmark
 from eyechart.store import folder as folders
 from eyechart.store.journal import FILE_NAME, Ask, Journal
+from eyechart.store.reader import Answered, Verdict
 from eyechart.terminal import print_note
-from eyechart.types import Benchmark, LogEntry, Replies, Reply, ReplyLog, Sample, Source
+from eyechart.types import (
+    Benchmark,
+    JudgedScorer,
+    LogEntry,
+    Replies,
+    Reply,
+    ReplyLog,
+    Request,
+    Sample,
+    Source,
+)
 
-T = TypeVar("T")
 Key = tuple[str, int]  # sample and trial
 
+_Outcome = tuple[str, float]
+
 _PLACEHOLDER = re.compile(r"<(?:image|video|audio)(?:[ _]?\d+)?>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A sample whose verdict changed."""
+
+    sample: str
+    trial: int
+    before: str
+    after: str
+    value_before: float
+    value_after: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def rescore(
+    folder: str | Path, options: Options | None = None, progress: Callable[[int], None] | None = None
+) -> tuple[Run, list[Change]]:
+    """Score the stored replies of a run again, and list the verdicts that changed.
+
+    Of `options`, those on scoring, request rates and cost apply; a scorer or judge that is not given stays as
+    it was. The judge's earlier verdicts are read from the journal; with a judge given, what is missing is
+    asked now. Limits on cost and tokens apply to the judge alone, and count what it took in this run before.
+    Where the judge changes, or one is added or left out, the earlier scoring stays beside the new one.
+    `progress` is told how many replies have been taken up.
+    """
+    options = options or Options()
+    old = Run(folder, cluster=options.cluster)
+    if options.cluster is not None:
+        _ = old.clusters  # a column that does not exist is an error before anything is scored
+    scorers = _choose_scorers(old, options)
+    prices = find_judge_prices(scorers.judges, options)
+    with folders.lock_folder(old.folder):
+        journal = Journal.create(old.folder / FILE_NAME)
+        try:
+            # Equal ones share one object: a run has few different ones.
+            seen: dict[_Outcome, _Outcome] = {}
+            before = [seen.setdefault(outcome, outcome) for _, outcome in old.verdicts()]
+            kept = _keep_scoring(old, journal, scorers)
+            session = score_run(old, journal, scorers, options, prices, progress)
+            given = find_corrections(options, scorers.judge_setup is not None)
+            more = {"corrections": msgspec.to_builtins(given)} if given else {}
+            manifest = carry_kept({**old.manifest, **more, **scorers.describe()}, old.manifest, kept)
+            journal.set_meta("manifest", replace_prices(manifest, prices))
+        finally:
+            journal.close()
+        new = finish_run(old.folder, session, with_files=old.has_files)
+    return new, _list_changes(before, new.verdicts())
+
+
+def _keep_scoring(old: Run, journal: Journal, scorers: RunScorers) -> dict[str, str]:
+    """Keep the scores that another judge, or none, gave before: the name of that scoring, and its version.
+
+    Verdicts of one judged scorer share a place in the journal, so those of the earlier judge are copied.
+    """
+    name, judge = str(old.manifest.get("scorer", "")), old.manifest.get("judge")
+    version = str(old.manifest.get("versions", {}).get(name, ""))
+    new = scorers.scorer
+    _, _, judge_before = version.partition("+")
+    _, _, judge_now = new.version.partition("+")
+    if judge_before == judge_now or not version:
+        return {}
+    if not isinstance(judge, Mapping) or not judge_before:
+        return {name: version}
+    judges = " + ".join(str(one["model"]) for one in (judge, *judge.get("further", ())))
+    label = f"{name}, {judges}"
+    if old.manifest["versions"].get(label, version) != version:  # with other parameters or prompts
+        label = f"{label} ({judge_before})"
+    journal.copy_scores(name, version, label)
+    return {label: version}
+
+
+def compare_scorers(run: Run, scorer: str) -> list[Change]:
+    """The samples on which a further scorer of a run disagrees with its own."""
+    return _list_changes((outcome for _, outcome in run.verdicts()), run.verdicts(scorer))
+
+
+def _list_changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[Change]:
+    """What changed. Both have the same replies in the same order: none is added while the run is locked."""
+    return [
+        Change(
+            sample=sample, trial=trial, before=was[0], after=now[0], value_before=was[1], value_after=now[1]
+        )
+        for was, ((sample, trial), now) in zip(before, after, strict=True)
+        if was != now
+    ]
+
+
+def _choose_scorers(old: Run, options: Options) -> RunScorers:
+    """The scorers and the judge that the options name; for what they leave out, those of the run."""
+    known = list_judge_identities(old.manifest.get("judge"))
+    judge = find_judge(options, known) or _recall_judge(old.manifest.get("judge"))
+    name = options.scorer or old.manifest.get("scorer", "default")
+    if options.judge and not options.scorer and not isinstance(find_scorer(name), JudgedScorer):
+        name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
+    also_scorers = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
+    asks_judges = any(isinstance(find_scorer(one), JudgedScorer) for one in (name, *also_scorers))
+    if options.judge is None and not asks_judges:
+        judge = None  # none of these scorers uses the earlier verdicts
+    return bind_scorers(name, also_scorers, judge, options.thinking or old.manifest.get("thinking"))
+
+
+def _recall_judge(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
+    """The judge in the run's manifest: its stored verdicts count, and it cannot be asked again."""
+    if not judge:
+        return None
+    first, *further = (
+        _RecordedModel(one["model"], one["identity"]) for one in (judge, *judge.get("further", ()))
+    )
+    return JudgeSetup(first, judge["prompts"], tuple(further))
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedModel:
+    """A model of which only the stored replies are available."""
+
+    name: str
+    identity: Mapping[str, Any]
+
+    async def reply(self, request: Request) -> Reply:
+        raise ModelError(f"{self.name} has no stored verdict on this", hint="ask it now with --judge")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def score_run(
+    run: Run,
+    journal: Journal,
+    scorers: RunScorers,
+    options: Options,
+    prices: Mapping[str, Price | None],
+    progress: Callable[[int], None] | None = None,
+) -> Session:
+    """Score every reply of a run with each of its scorers."""
+    setup, judges, stop = scorers.judge_setup, scorers.judges, StopSignal()
+    record_judge_prices(journal, judges, prices)
+    gate = BudgetGate(make_budget(journal, options, prices, judges))
+    earlier = open_earlier(run.folder, options, None) if judges else None
+    known = open_known_replies(options, earlier, *judges.values())
+
+    async def score() -> None:
+        with contextlib.closing(JournalCalls(journal)) as store:
+            calls, settings = Calls(store, known), make_settings(options)
+            judge = Judge(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
+            scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, run.is_circular)
+            try:
+                await score_rest(
+                    journal,
+                    scoring,
+                    lambda scorer: _list_answered(run, progress),
+                    trials=run.trials,
+                    options=options,
+                )
+            finally:
+                for one in judges.values():
+                    await one.close()
+
+    with contextlib.closing(known):
+        run_async(score())
+    trouble = stop.trouble if isinstance(stop.trouble, ModelError) else None
+    return Session(trouble=trouble, cache_trouble=known.trouble)
+
+
+def _list_answered(run: Run, progress: Callable[[int], None] | None) -> Iterator[Answered]:
+    # Without verdicts, messages and clusters, which scoring does not need.
+    for n, result in enumerate(run.journal.results("", trials=run.trials, is_brief=True), start=1):
+        if progress is not None:
+            progress(n)
+        if result.reply is not None:
+            yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
+
+
+# -- A file of replies
 
 
 def score_replies(
@@ -283,9 +497,9 @@ def match_ids(loaded: LoadedReplies, samples: Iterable[Sample], file: str, bench
         names = {name: same[number] for name in strays if (number := _read_number(name)) in same}
         taken = {name for name, _ in (*loaded.replies, *loaded.reasons)}
         names = {name: new for name, new in names.items() if new not in taken}
-        loaded = replace(
-            loaded, replies=_rename(loaded.replies, names), reasons=_rename(loaded.reasons, names)
-        )
+        renamed = {(names.get(name, name), trial): one for (name, trial), one in loaded.replies.items()}
+        reasons = {(names.get(name, name), trial): one for (name, trial), one in loaded.reasons.items()}
+        loaded = replace(loaded, replies=renamed, reasons=reasons)
         strays -= names.keys()
     replied = strays & {name for name, _ in loaded.replies}
     lost = sorted(strays if loaded.source is None else replied)
@@ -326,14 +540,9 @@ def _describe_place(name: str, places: Mapping[str, str], file: str) -> str:
 
 def _index_numbers(ids: Iterable[str]) -> dict[str, str]:
     """Number to id, for the ids that are the only one with that number."""
-    found: dict[str, str] = {}
-    twice: set[str] = set()
-    for name in ids:
-        if number := _read_number(name):
-            if number in found:
-                twice.add(number)
-            found[number] = name
-    return {number: name for number, name in found.items() if number not in twice}
+    numbered = [(number, name) for name in ids if (number := _read_number(name))]
+    counts = Counter(number for number, _ in numbered)
+    return {number: name for number, name in numbered if counts[number] == 1}
 
 
 def _read_number(name: str) -> str:
@@ -345,10 +554,6 @@ def _read_number(name: str) -> str:
     whole, _, rest = name.strip().partition(".")
     is_whole = whole.isascii() and whole.isdigit() and not rest.strip("0")
     return (whole.lstrip("0") or "0") if is_whole else ""
-
-
-def _rename(values: dict[Key, T], names: dict[str, str]) -> dict[Key, T]:
-    return {(names.get(name, name), trial): value for (name, trial), value in values.items()}
 
 
 def _match_positions(log: ReplyLog, samples: Iterable[Sample]) -> Sequence[LogEntry]:
