@@ -10,13 +10,12 @@ from eyechart.engine.budget import Budget
 from eyechart.errors import UsageError
 from eyechart.models.prices import Price, find_hosts, find_listed, find_price
 from eyechart.runs.options import Options
-from eyechart.runs.plan import Plan
 from eyechart.store.journal import Journal
+from eyechart.store.reader import JudgeTotals
 from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
-    from eyechart.store.reader import JudgeTotals
-
+    from eyechart.runs.plan import Plan
 
 _JUDGES = "judge_prices"  # the name in the journal's table `meta`
 
@@ -104,14 +103,6 @@ def compute_paid_cost(journal: Journal, price: Price | None, judge_price: Price 
     if any(price is None for price, _ in bills):
         return None
     return sum(price.cost(one.usage) for price, one in bills if price is not None)
-
-
-def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
-    """The number of judge calls, and of those found in the cache."""
-    if not judged:
-        return {}
-    cached = sum(one.n_cached for one in judged)
-    return {"judge": sum(one.n_asked for one in judged), **({"judge_cached": cached} if cached else {})}
 
 
 def make_budget(

@@ -14,6 +14,7 @@ from eyechart import __version__
 from eyechart.errors import StoreError, UsageError
 from eyechart.files import read_json
 from eyechart.option import list_options
+from eyechart.report.compare import Comparison
 from eyechart.report.conditions import hide_folders, list_options_apart, name_run, read_options
 from eyechart.report.pages import (
     MAX_PAIRS,
@@ -32,11 +33,10 @@ from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run
 from eyechart.store.folder import SUMMARY_NAME, find_siblings
 from eyechart.store.journal import Journal
+from eyechart.types import Result
 
 if TYPE_CHECKING:
-    from eyechart.report.compare import Comparison
     from eyechart.runs.audit import Audit
-    from eyechart.types import Result
 
 # For small copies of images at the end of a run: this share of the run's duration, within limits, and as long
 # as it takes if that is less than the most. `eyechart report --html` takes the time it needs.
@@ -45,32 +45,25 @@ _MOST_S, _LEAST_S = 10.0, 0.25
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 
 
-def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> int:
+def write_html(run: Run, path: str | Path, *, full_images: bool, is_after_run: bool) -> int:
     """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well.
 
     After a run, its summary is written as soon as the samples are counted, before the images. Returns the
     number of images that could not be read.
     """
-    loader = make_sent_loader(run.manifest)
     about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
+    policy = ImagePolicy(is_full=full_images)
+    if is_after_run and not full_images:
+        share_s = _SHARE * run.journal.totals()["seconds"]
+        policy = ImagePolicy(max_s=min(_MOST_S, max(_LEAST_S, share_s)), whole_s=_MOST_S)
 
     def gather() -> RunFacts:
         if is_after_run:
             run.write_summary()
         return gather_facts(run)
 
-    try:
+    with contextlib.closing(make_sent_loader(run.manifest)) as loader:
         return write_run_page(path, about, run.count_samples(), gather, loader, policy)
-    finally:
-        loader.close()
-
-
-def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePolicy:
-    """How the images get into the page."""
-    if full_images or not is_after_run:
-        return ImagePolicy(is_full=full_images)
-    share_s = _SHARE * run.journal.totals()["seconds"]
-    return ImagePolicy(max_s=min(_MOST_S, max(_LEAST_S, share_s)), whole_s=_MOST_S)
 
 
 def gather_facts(run: Run) -> RunFacts:
@@ -143,18 +136,18 @@ def write_runs_html(
 
     `max_s`: for small copies of images. Returns how many images could not be read.
     """
-    counted = [(run, gather_facts(run)) for run in runs]
-    labels = label_runs(runs)
     several = [
-        PageRun(label=label, selection=tell_selection(run.manifest), facts=facts, results=run.samples())
-        for label, (run, facts) in zip(labels, counted, strict=True)
+        PageRun(
+            label=label,
+            selection=tell_selection(run.manifest),
+            facts=gather_facts(run),
+            results=run.samples(),
+        )
+        for run, label in zip(runs, label_runs(runs), strict=True)
     ]
-    loader = make_sent_loader(runs[0].manifest)
-    try:
-        policy = ImagePolicy(is_full=full_images, max_s=max_s)
+    policy = ImagePolicy(is_full=full_images, max_s=max_s)
+    with contextlib.closing(make_sent_loader(runs[0].manifest)) as loader:
         return write_runs_page(path, several, list(_compare(runs)), loader, policy)
-    finally:
-        loader.close()
 
 
 def _compare(runs: Sequence[Run]) -> Iterator[Comparison]:
@@ -176,8 +169,7 @@ def write_comparison_html(comparison: Comparison, path: str | Path, *, full_imag
     pair = comparison.pairs[0]
     others = (one.run for one in comparison.standings if one.run not in (pair.a, pair.b))
     runs = {folder: Run(folder) for folder in (pair.a, pair.b, *others)}
-    loader = make_sent_loader(runs[pair.a].manifest)
-    try:
+    with contextlib.closing(make_sent_loader(runs[pair.a].manifest)) as loader:
         write_comparison_page(
             path,
             comparison,
@@ -187,8 +179,6 @@ def write_comparison_html(comparison: Comparison, path: str | Path, *, full_imag
             ImagePolicy(is_full=full_images),
             version=__version__,
         )
-    finally:
-        loader.close()
 
 
 def _pair_results(comparison: Comparison, a: Run, b: Run) -> Iterator[PairedResults]:
@@ -224,8 +214,7 @@ def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = Fals
     [image] = found.runs["image"]
     blind = found.runs.get("none", (image,))[0]
     solved = set(found.blind_solvable) if "none" in found.runs else set[str]()
-    loader = make_sent_loader(image.manifest)
-    try:
+    with contextlib.closing(make_sent_loader(image.manifest)) as loader:
         write_audit_page(
             path,
             found.numbers,
@@ -236,5 +225,3 @@ def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = Fals
             ImagePolicy(is_full=full_images),
             is_complete=found.is_complete,
         )
-    finally:
-        loader.close()

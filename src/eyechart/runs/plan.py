@@ -32,6 +32,7 @@ from eyechart.registry import aggregates, callbacks, scorers
 from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
 from eyechart.runs.corrections import Correction, read_corrections
+from eyechart.runs.cost import find_prices
 from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, put_texts
 from eyechart.runs.look import choose_look
 from eyechart.runs.options import DATA, QUESTIONS, Options
@@ -133,8 +134,6 @@ class Plan:
 
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
-    from eyechart.runs.cost import find_prices
-
     if options.cache:
         read_size_limit()  # a bad value in the environment is an error before anything is spent
     benchmark, options = choose_benchmark(source, options)

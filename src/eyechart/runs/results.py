@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -37,20 +37,15 @@ from eyechart.report.metrics import compute_metrics
 from eyechart.report.rows import to_rows
 from eyechart.report.summary import Summary, find_unread, make_summary, summarise
 from eyechart.runs.corrections import Correction, correct_results, list_stale
-from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, count_judge_requests, read_judge_prices
+from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, read_judge_prices
 from eyechart.runs.options import Options
 from eyechart.runs.plugins import find_exporter
 from eyechart.store.folder import REPORT_NAME, SUMMARY_NAME, prepare_folder, write_json
 from eyechart.store.journal import FILE_NAME, Journal
+from eyechart.store.reader import Call, Verdict
 from eyechart.types import Export, Reply, Result, Usage
 
-if TYPE_CHECKING:
-    from eyechart.store.reader import Call, JudgeTotals, Verdict
-
-
 OFFICIAL = "official"  # the folder of the benchmark's own result files
-
-
 _TRIALS = "mean of trials"  # beside the vote
 
 
@@ -106,36 +101,35 @@ class Run:
     @cached_property
     def _plain(self) -> Summary:
         """The summary over all rows, each rotation of a question counted as a row."""
-        counter = self._make_counter()
+        counter = ResultCounter(self.manifest.get("group_by", []), in_order=True)
         for result in self.counted():
             counter.add(result)
         return self._summarise(counter)
 
     def count_samples(self) -> Iterator[Result]:
         """As `samples`, counted on the way: after the last one, the summary needs no pass of its own."""
-        counter = self._make_counter()
+        counter = ResultCounter(self.manifest.get("group_by", []), in_order=True)
         for result in self.samples():
             counter.add(result)
             yield result
         self._plain = self._summarise(counter)
 
-    def _make_counter(self) -> ResultCounter:
-        return ResultCounter(self.manifest.get("group_by", []), in_order=True)
-
     def _summarise(self, counter: ResultCounter) -> Summary:
         self._has_fields = counter.has_fields
         totals = self.journal.totals()
-        judged = self.journal.judged_totals()
+        judged, searched = self.journal.judged_totals(), self.journal.judged_totals("search")
+        requests = {name: int(totals[name]) for name in ("sent", "retried", "cached")}
+        if judged:
+            requests["judge"] = sum(one.n_asked for one in judged)
+            cached = sum(one.n_cached for one in judged)
+            requests |= {"judge_cached": cached} if cached else {}
         plain = make_summary(
             counter,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
             macro=self.manifest.get("macro", ""),
             run=str(self.folder),
-            requests={
-                **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
-                **count_judge_requests(judged),
-            },
+            requests=requests,
             price=self.price(),
             seconds=totals["seconds"],
             scorer=self.manifest.get("scorer", ""),
@@ -145,49 +139,43 @@ class Run:
             version=self.manifest.get("eyechart", ""),
         )
         tokens: dict[str, int] = {}
-        searched = self.journal.judged_totals("search")
         for role, totalled in (("judge", judged), ("searcher", searched)):
             usage = sum((one.usage for one in totalled), Usage())
             counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
             tokens |= {f"{role}_{name}": n for name, n in counted.items() if n}
-        cost = self._with_judge(plain.cost, [*judged, *searched])
+        cost = plain.cost
+        if (judged or searched) and (cost is not None or "replies" in self.manifest):
+            theirs = compute_judge_cost(self.journal, [*judged, *searched], otherwise=self.price("judge"))
+            cost = None if theirs is None else (cost or 0.0) + theirs
         paid = None if cost is None else compute_paid_cost(self.journal, self.price(), self.price("judge"))
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
-
-    @property
-    def _grouping(self) -> dict[str, Any]:
-        return {"group_by": self.manifest.get("group_by", []), "macro": self.manifest.get("macro", "")}
 
     def price(self, who: str = "model") -> Price | None:
         """The price of the model's tokens in this run, or of the judge's; None if it is not known."""
         kept = self.manifest.get("prices")
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
-    def _with_judge(self, cost: float | None, judged: Sequence[JudgeTotals]) -> float | None:
-        """The cost of the model and of every judge; None if a part is not known."""
-        if not judged or (cost is None and "replies" not in self.manifest):
-            return cost
-        theirs = compute_judge_cost(self.journal, judged, otherwise=self.price("judge"))
-        return None if theirs is None else (cost or 0.0) + theirs
-
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
         plain, circular = self._plain, self.manifest.get("circular")
         summary, also = plain, dict(plain.also)
+        unnamed: dict[str, Any] = {"benchmark": "", "model": ""}
+        unnamed |= {"group_by": self.manifest.get("group_by", []), "macro": self.manifest.get("macro", "")}
         if is_voted(self.manifest):
-            voted = summarise(merge_votes(self.counted()), benchmark="", model="", **self._grouping)
+            voted = summarise(merge_votes(self.counted()), **unnamed)
             also = {**voted.also, _TRIALS: plain.overall}
             summary = replace(plain, overall=voted.overall, by=voted.by)
         if circular:
             rotations = merge_votes(self.counted()) if is_voted(self.manifest) else self.counted()
-            merged = summarise(merge_rotations(rotations), benchmark="", model="", **self._grouping)
+            merged = summarise(merge_rotations(rotations), **unnamed)
             if circular == "headline":
                 trials = {name: group for name, group in also.items() if name == _TRIALS}
                 also = {**merged.also, "plain": summary.overall, **trials}
                 summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
                 also["circular"] = merged.overall
+        further = {name: self._count(self.counted(name)) for name in self.list_further_scorers()}
         given = [key for key in self._shown if key not in self._own_groups]
         if unsure := [key for key in given if key not in summary.by or "," in key]:
             check_groups(unsure, self.journal.samples())
@@ -199,7 +187,7 @@ class Run:
         return replace(
             summary,
             by={key: summary.by[key] for key in self._shown if key in summary.by},
-            also={**also, **self._by_further_scorers(), **self._by_corrections()},
+            also={**also, **further, **self._by_corrections()},
             metrics=compute_metrics(official, self.counted()) if official else None,
             unread=unread if unread is not None and unread.is_many else None,
             is_stopped=summary.overall.pending > 0 and bool(read_options(self.manifest).get("stop_when")),
@@ -222,11 +210,8 @@ class Run:
         """Other scores of the run: those of additional scorers, and earlier ones by another judge."""
         return [*self.manifest.get("also_scorers", ()), *self.manifest.get("kept", ())]
 
-    def _by_further_scorers(self) -> dict[str, Group]:
-        return {
-            scorer: count_results(itertools.chain.from_iterable(self.questions(self.counted(scorer))))
-            for scorer in self.list_further_scorers()
-        }
+    def _count(self, results: Iterable[Result]) -> Group:
+        return count_results(itertools.chain.from_iterable(self.questions(results)))
 
     @cached_property
     def corrections(self) -> list[Correction]:
@@ -246,8 +231,7 @@ class Run:
             return {}
         name, thinking = str(self.manifest.get("scorer", "")), str(self.manifest.get("thinking", "auto"))
         results = correct_results(self.counted(), usable, originals, name, thinking)
-        group = count_results(itertools.chain.from_iterable(self.questions(results)))
-        return {f"with {len(usable):,} correction{'s' * (len(usable) != 1)}": group}
+        return {f"with {len(usable):,} correction{'s' * (len(usable) != 1)}": self._count(results)}
 
     @cached_property
     def clusters(self) -> Mapping[int, str]:
@@ -432,8 +416,7 @@ class Run:
         """
         from eyechart.runs import pages
 
-        policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
-        return pages.write_html(self, path, policy, is_after_run=is_after_run)
+        return pages.write_html(self, path, full_images=full_images, is_after_run=is_after_run)
 
     def try_to_write_report(self) -> None:
         """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""
@@ -460,17 +443,14 @@ class Run:
         own = self.manifest.get("files", "")
         name = find_exporter(exporter) if exporter else own
         if not name or (name != own and not is_for_any_run(name)):
-            reason = (
-                f"the files of {name} can be made only from its own runs"
-                if name
-                else f"{self.manifest.get('benchmark')} has no result files of its own"
-            )
+            reason = f"{self.manifest.get('benchmark')} has no result files of its own"
+            if name:
+                reason = f"the files of {name} can be made only from its own runs"
             served = [one for one in exporters.names() if is_for_any_run(one)]
             raise UsageError(reason, hint=f"files for any run: {', '.join(served)}")
-        write = exporters.get(name)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         prepare_folder(where)
-        written: object = write(
+        written: object = exporters.get(name)(
             Export(
                 folder=where,
                 manifest=self.manifest,
