@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from eyechart.runs.rescore import rescore
+from eyechart.runs.replies import rescore
 from eyechart.store.journal import FILE_NAME, Ask, Journal
 from eyechart.types import Reply, Sample
 

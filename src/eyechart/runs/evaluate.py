@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,12 +124,8 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     keep_log(plan.model, plan.folder / LOG_NAME)  # of servers that the run starts
     for role, helper in plan.helpers.items():
         keep_log(helper, plan.folder / f"{make_file_name(role)}-{LOG_NAME}")
-    earlier = open_earlier(
-        plan.folder,
-        plan.options,
-        plan.model.identity,
-        plan.fresh_from if plan.options.fresh else plan.earlier,
-    )
+    journals = plan.fresh_from if plan.options.fresh else plan.earlier
+    earlier = open_earlier(plan.folder, plan.options, plan.model.identity, journals)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
     try:
         with contextlib.ExitStack() as stack:
@@ -176,13 +173,13 @@ async def _drive(
 
 async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
     """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
-    trials, together = plan.options.trials, has_shared_requests(plan)
+    options, trials, together = plan.options, plan.options.trials, has_shared_requests(plan)
     tasks = journal.tasks(trials, together=together)
-    if plan.options.stop_when or plan.options.baseline:
+    if options.stop_when or options.baseline:
         from eyechart.runs.gate import watch_run
 
         watch = watch_run(plan)  # which refuses a baseline that cannot be compared
-        if plan.options.stop_when:
+        if options.stop_when:
             executor.progress.on_outcome = watch.note
             tasks = watch.until_decided(journal.tasks(trials, together=together, order=watch.order))
     try:
@@ -192,14 +189,9 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
             raise
         session.trouble = err
     journal.flush()
-    await score_rest(
-        journal,
-        executor.scoring,
-        lambda scorer: journal.unscored(scorer, trials=plan.options.trials),
-        trials=plan.options.trials,
-        options=plan.options,
-    )
-    if plan.options.recheck and session.trouble is None and isinstance(executor, LocalExecutor):
+    find_replies = partial(journal.unscored, trials=trials)
+    await score_rest(journal, executor.scoring, find_replies, trials=trials, options=options)
+    if options.recheck and session.trouble is None and isinstance(executor, LocalExecutor):
         session.n_rechecked = await recheck(plan, journal, executor)
     journal.flush()
     progress = executor.progress
@@ -223,10 +215,8 @@ async def score_rest(
         await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
         if scoring.is_circular:
             await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
-    repeat, check = options.judge_repeat, options.judge_check
-    await run_extra_judgements(
-        journal, scoring, trials=trials, repeat=repeat, check=check, n_at_once=n_at_once
-    )
+    counts = {"repeat": options.judge_repeat, "check": options.judge_check, "n_at_once": n_at_once}
+    await run_extra_judgements(journal, scoring, trials=trials, **counts)
 
 
 def _make_executor(plan: Plan, journal: Journal, known: KnownReplies, cluster: RayCluster | None) -> Executor:
@@ -279,9 +269,9 @@ class Session:
 
 def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
     """Summarise a run from its journal, and write the summary, the page and the benchmark's own files."""
-    done = Run(folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
-    done.cache_trouble = session.cache_trouble
-    done.n_asked = session.n_asked
+    done = Run(folder)
+    for name in ("is_interrupted", "trouble", "cache_trouble", "n_asked"):
+        setattr(done, name, getattr(session, name))
     with done.journal.hold_open():
         done.try_to_write_report()
         if with_files:
@@ -339,12 +329,9 @@ def plan_again(run: Run, **changes: Any) -> Plan:
     hint = "repeat the command that made it, with the same options"
     if not source or not model:
         raise UsageError(f"{run.folder}: how it was started is not stored", hint=hint)
-    stored = {
-        name: value
-        for name, value in read_options(run.manifest).items()
-        if name in list_options(Options) and value != HIDDEN
-    }
-    gates = {name: list_options(Options)[name].default for name in list_option_names(Options, GATE)}
+    declared, known = list_options(Options), read_options(run.manifest)
+    stored = {name: value for name, value in known.items() if name in declared and value != HIDDEN}
+    gates = {name: declared[name].default for name in list_option_names(Options, GATE)}
     usual = {**gates, "fresh": False, "out": str(run.folder.parent.parent)}
     try:
         plan = make_plan(source, model, Options.of({**stored, **usual, **changes}))

@@ -45,17 +45,13 @@ _MOST_S, _LEAST_S = 10.0, 0.25
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 
 
-def write_html(run: Run, path: str | Path, *, full_images: bool, is_after_run: bool) -> int:
+def write_html(run: Run, path: str | Path, policy: ImagePolicy, *, is_after_run: bool = False) -> int:
     """Write a run as one self-contained HTML file, in one pass over its samples that counts them as well.
 
     After a run, its summary is written as soon as the samples are counted, before the images. Returns the
     number of images that could not be read.
     """
     about = SampleFacts(manifest=run.manifest, n_rows=_count_rows(run), price=run.price())
-    policy = ImagePolicy(is_full=full_images)
-    if is_after_run and not full_images:
-        share_s = _SHARE * run.journal.totals()["seconds"]
-        policy = ImagePolicy(max_s=min(_MOST_S, max(_LEAST_S, share_s)), whole_s=_MOST_S)
 
     def gather() -> RunFacts:
         if is_after_run:
@@ -64,6 +60,14 @@ def write_html(run: Run, path: str | Path, *, full_images: bool, is_after_run: b
 
     with contextlib.closing(make_sent_loader(run.manifest)) as loader:
         return write_run_page(path, about, run.count_samples(), gather, loader, policy)
+
+
+def choose_policy(run: Run, *, full_images: bool, is_after_run: bool) -> ImagePolicy:
+    """How the images get into the page."""
+    if full_images or not is_after_run:
+        return ImagePolicy(is_full=full_images)
+    share_s = _SHARE * run.journal.totals()["seconds"]
+    return ImagePolicy(max_s=min(_MOST_S, max(_LEAST_S, share_s)), whole_s=_MOST_S)
 
 
 def gather_facts(run: Run) -> RunFacts:

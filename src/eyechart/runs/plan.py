@@ -5,6 +5,7 @@ A `Plan` is a run that could start now. Nothing is written and no request is sen
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +29,7 @@ from eyechart.option import list_options
 from eyechart.prompt.default import with_system
 from eyechart.prompt.inputs import drop_images, reword, with_images_only
 from eyechart.prompt.shots import PromptWithShots, draw_shots
+from eyechart.prompt.template import list_known_names, make_template_prompt, read_template
 from eyechart.registry import aggregates, callbacks, scorers
 from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
@@ -52,7 +54,6 @@ from eyechart.types import (
     MultiReply,
     Prompt,
     Reply,
-    Sample,
     Scorer,
     Source,
     read_capabilities,
@@ -76,9 +77,7 @@ class Plan:
     scorers: RunScorers
     options: Options
     folder: Path
-    model_spec: str | object = field(
-        default="", repr=False
-    )  # as the user gave the model: workers make it again
+    model_spec: str | object = field(default="", repr=False)  # as given: workers make it again
     corrections: Sequence[Correction] = ()
     source_spec: str = ""  # as the user gave the source, if by name
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the judges, by role
@@ -114,15 +113,12 @@ class Plan:
     def manifest(self) -> dict[str, Any]:
         """The description of the run in its folder, without keys."""
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
+        described = describe_run(
+            self.benchmark, self.scorers, self.model.name, self.options.trials, self.options.cluster
+        )
         is_named = isinstance(self.model_spec, str)
         return {
-            **describe_run(
-                self.benchmark,
-                self.scorers,
-                self.model.name,
-                trials=self.options.trials,
-                cluster=self.options.cluster,
-            ),
+            **described,
             "identity": dict(self.model.identity),
             **({"look": self.look.describe()} if self.look else {}),
             "options": redact_parameters(options),
@@ -139,18 +135,16 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     benchmark, options = choose_benchmark(source, options)
     options = take_sampling(options, benchmark, model)
     the_model = find_model(model, options)
-    if options.pass_urls and not read_capabilities(the_model).takes_urls:
-        raise UsageError(f"{the_model.name} does not take image URLs", hint="leave out --pass-urls")
-    if options.batch and not getattr(the_model, "batch_api", ""):
-        raise UsageError(
-            f"{the_model.name} has no batch API",
-            hint="--batch is for openai/, openai-responses/ and anthropic/ models at one URL; leave it out",
-        )
-    if options.score_options and not read_capabilities(the_model).scores_options:
-        raise UsageError(
-            f"{the_model.name} cannot score options: only local weights (hf/...) give their likelihood",
-            hint="leave out --score-options",
-        )
+    stated = read_capabilities(the_model)
+    of_batch = "--batch is for openai/, openai-responses/ and anthropic/ models at one URL; leave it out"
+    of_scoring = "cannot score options: only local weights (hf/...) give their likelihood"
+    for is_asked, is_possible, why, hint in (
+        (options.pass_urls, stated.takes_urls, "does not take image URLs", "leave out --pass-urls"),
+        (options.batch, getattr(the_model, "batch_api", ""), "has no batch API", of_batch),
+        (options.score_options, stated.scores_options, of_scoring, "leave out --score-options"),
+    ):
+        if is_asked and not is_possible:
+            raise UsageError(f"{the_model.name} {why}", hint=hint)
     look = choose_look(options, the_model)
     identity = make_identity(benchmark, the_model, options)
     if look is not None:
@@ -160,14 +154,16 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         from eyechart.runs.shards import Shard
 
         folder = Shard.parse(options.shard).name_folder(folder)
-    scorers = choose_scorers(benchmark, options, read_judges(folder) if not options.fresh else ())
+    known: list[Mapping[str, Any]] = []
+    if not options.fresh and (folder / FILE_NAME).exists():
+        known = list_judge_identities(JournalReader(folder / FILE_NAME).read_mapping("manifest").get("judge"))
+    scorers = choose_scorers(benchmark, options, known)
     for name in options.exporters:
         find_exporter(name)
     for name in options.track:
         callbacks.get(name)
-    own = [
-        one for one in (scorers.scorer, *scorers.also_scorers) if not is_ours(getattr(one, "function", one))
-    ]
+    several = (scorers.scorer, *scorers.also_scorers)
+    own = [one for one in several if not is_ours(getattr(one, "function", one))]
     if own and (first := next(iter(benchmark.source), None)):
         said = Reply(text=next(iter(first.golds), ""))
         for one in own:
@@ -233,8 +229,6 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
     benchmark = find_benchmark(source, options)
     options = apply_parity(options, benchmark)
     if options.prompt_template:
-        from eyechart.prompt.template import read_template
-
         options = replace(options, prompt_template=read_template(options.prompt_template))
     options = find_text_files(options)
     if options.shots:
@@ -286,24 +280,18 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
                 f"--set {unused[0]} has no effect: a prompt template replaces the benchmark's prompt",
                 hint=f"leave out --set {unused[0]} or --prompt-template",
             )
-        from eyechart.prompt.template import list_known_names, make_template_prompt
-
         first = next(iter(benchmark.source), None)
-        prompt = make_template_prompt(
-            options.prompt_template, columns=list_known_names(first) if first else ()
-        )
+        columns = list_known_names(first) if first else ()
+        prompt = make_template_prompt(options.prompt_template, columns=columns)
     if options.reword:
         prompt = reword(prompt, options.reword)
     if options.input == "none":
         prompt = drop_images(prompt)
     elif options.input in ("caption", "ocr"):
         prompt = put_texts(prompt, benchmark, options)
-    elif (
-        options.input == "image"
-        and (file := find_file_source(benchmark.source))
-        and "image" in file.detection.fields
-    ):
-        prompt = with_images_only(prompt)
+    elif options.input == "image":
+        file = find_file_source(benchmark.source)
+        prompt = with_images_only(prompt) if file and "image" in file.detection.fields else prompt
     if shots is not None:
         prompt = replace(shots, prompt=prompt)
         refuse_rounds(prompt)
@@ -340,17 +328,15 @@ def add_shots(benchmark: Benchmark, options: Options) -> tuple[Benchmark, Option
 
 def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
     """Refuse --circular if the prompt does not show the options, so that all rotations look the same."""
-    question: Sample | None = None
+    question, is_same = None, False
     for sample in islice(benchmark.source, _LOOKED_AT):
         turn = sample.meta.get("rotation")
-        if turn == 0:
-            question = sample
+        question = sample if turn == 0 else question
         if turn != 1 or question is None:
             continue
-        try:
-            is_same = list(prompt(question.without_golds())) == list(prompt(sample.without_golds()))
-        except Exception:  # a user's own prompt: its errors are reported per sample
-            return
+        with contextlib.suppress(Exception):  # a user's own prompt: its errors are reported per sample
+            first, second = (list(prompt(one.without_golds())) for one in (question, sample))
+            is_same = first == second
         if is_same:
             raise UsageError(
                 "--circular rotates the options, but the prompt does not show them",
@@ -360,7 +346,7 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
 
 
 def describe_run(
-    benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1, cluster: str | None = None
+    benchmark: Benchmark, scorers: RunScorers, model: str, trials: int = 1, cluster: str | None = None
 ) -> dict[str, Any]:
     """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
     if benchmark.aggregate:
@@ -393,12 +379,9 @@ def carry_kept(
     An earlier scoring has a name, under which its scores are in the journal, and the version of its scorer.
     """
     current: dict[str, str] = manifest["versions"]
+    own = current.get(manifest["scorer"])
     kept = {name: old["versions"][name] for name in old.get("kept", ())} | dict(more or {})
-    kept = {
-        name: version
-        for name, version in kept.items()
-        if name not in current and version != current.get(manifest["scorer"])
-    }
+    kept = {name: one for name, one in kept.items() if name not in current and one != own}
     return {**manifest, "kept": list(kept), "versions": {**current, **kept}}
 
 
@@ -407,13 +390,8 @@ def find_model(model: str | object, options: Options) -> Model:
     settings = options.make_model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
-    name = f"python:{name_of(model)}"
-    refuse_unknown(
-        set(settings.parameters),
-        set(),
-        who=name,
-        hint="the model already exists: set them where it is created",
-    )
+    name, hint = f"python:{name_of(model)}", "the model already exists: set them where it is created"
+    refuse_unknown(set(settings.parameters), set(), who=name, hint=hint)
     return adapt(model, name, settings, is_ready_made=True)
 
 
@@ -432,9 +410,8 @@ def has_shared_requests(plan: Plan) -> bool:
 
 def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
     """The preparer, which turns samples into requests and knows which were answered before."""
-    identity = plan.asked_identity
-    loader = images or make_loader(plan.options)
-    options = plan.options
+    identity, options = plan.asked_identity, plan.options
+    loader = images or make_loader(options)
     if plan.look is not None:
         return LookPreparer(plan.prompt, loader, identity)  # type: ignore[arg-type]  # of a loader
     if options.input == "blank":
@@ -494,8 +471,7 @@ def choose_scorers(
 ) -> RunScorers:
     """The scorers of a run, bound to its judge; `known` are the identities of its judges so far."""
     judge = find_judge(options, known)
-    usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
-    scorer = options.scorer or usual
+    scorer = options.scorer or (judge and benchmark.judged_scorer) or benchmark.scorer
     if scorer in options.also_scorers:
         raise UsageError(
             f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
@@ -540,14 +516,6 @@ def bind_scorers(
     )
 
 
-def read_judges(folder: Path) -> list[Mapping[str, Any]]:
-    """The identities of the judges of the run in this folder, if there is one."""
-    journal = JournalReader(folder / FILE_NAME)
-    if not journal.path.exists():
-        return []
-    return list_judge_identities(journal.read_mapping("manifest").get("judge"))
-
-
 def list_judge_identities(judge: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """The identities of the judges in a manifest."""
     return [one["identity"] for one in (judge, *judge.get("further", ()))] if judge else []
@@ -580,13 +548,13 @@ def _make_judge(options: Options, known: Sequence[Mapping[str, Any]]) -> Model:
     """
     assert isinstance(options.judge, str)
     settings = options.make_model_settings("judge")
-    parameters = settings.parameters
     try:
         judge = make_model(options.judge, settings)
-        is_set = "temperature" in parameters or judge.identity in known
+        is_set = "temperature" in settings.parameters or judge.identity in known
         if is_set or not takes_temperature(options.judge):
             return judge
-        return make_model(options.judge, replace(settings, parameters={"temperature": 0, **parameters}))
+        cool = {"temperature": 0, **settings.parameters}
+        return make_model(options.judge, replace(settings, parameters=cool))
     except UsageError as err:
         name_role(err, "judge")
         raise

@@ -58,13 +58,11 @@ class Run:
         *,
         cluster: str | None = None,  # as --cluster: a column, "image" or "none"
         by: Sequence[str] | None = None,  # as --by: columns, each alone or several crossed by commas
-        is_interrupted: bool = False,
-        trouble: ModelError | None = None,
         is_untouched: bool = False,  # reading creates no files in the folder: for short reads only
     ) -> None:
         self.folder = Path(folder)
-        self.is_interrupted = is_interrupted
-        self.trouble = trouble  # what ended the run early, if anything did
+        self.is_interrupted = False
+        self.trouble: ModelError | None = None  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
         self.exported: list[Path] = []  # the files of further exporters, once written
         self.files_trouble = ""  # why they could not be written
@@ -416,7 +414,8 @@ class Run:
         """
         from eyechart.runs import pages
 
-        return pages.write_html(self, path, full_images=full_images, is_after_run=is_after_run)
+        policy = pages.choose_policy(self, full_images=full_images, is_after_run=is_after_run)
+        return pages.write_html(self, path, policy, is_after_run=is_after_run)
 
     def try_to_write_report(self) -> None:
         """Write summary.json and report.html beside the journal; a page that fails does not fail the run."""

@@ -32,6 +32,7 @@ from eyechart.files import look_beside
 from eyechart.models.specs import refuse_unknown
 from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
 from eyechart.prompt.given import PROMPT_HINT, make_prompt
+from eyechart.prompt.template import list_known_names
 from eyechart.registry import (
     benchmarks,
     find_benchmark_names,
@@ -182,8 +183,6 @@ def complete_benchmark(benchmark: Benchmark) -> Benchmark:
     The prompt is tried on the first sample, and groups that no sample has are refused: but for a benchmark of
     the catalogue, of which a file of one's own need not have all columns.
     """
-    from eyechart.prompt.template import list_known_names
-
     if not benchmark.name:
         raise UsageError("the benchmark has no name", hint='ec.Benchmark(name="mine", ...)')
     is_published = bool(benchmark.card.group)
@@ -207,9 +206,8 @@ def _open_memory(rows: Any, options: Options) -> Source:
 
 def _merge_settings(name: str, options: Options) -> dict[str, Any]:
     """The benchmark's settings, including the run's reading options that it accepts; others are refused."""
-    reading = {
-        one: value for one, value in options.get_reading().items() if one not in ("read_as", "settings")
-    }
+    apart = ("read_as", "settings")
+    reading = {one: value for one, value in options.get_reading().items() if one not in apart}
     for one in reading.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
         raise UsageError(
             f"{name} has its own file format and does not take {one}",
@@ -270,11 +268,8 @@ def call_factory(name: str, factory: Callable[..., Benchmark], settings: Mapping
             )
         except (msgspec.ValidationError, TypeError, ValueError) as err:
             choices = _list_choices(known[option].annotation)
-            hint = (
-                suggest_name(str(value), choices, otherwise=f"one of: {', '.join(choices)}")
-                if choices
-                else ""
-            )
+            listed = f"one of: {', '.join(choices)}"
+            hint = suggest_name(str(value), choices, otherwise=listed) if choices else ""
             raise UsageError(f"{name}: {option}={value!r} is not valid: {err}", hint=hint) from err
     try:
         with look_beside(getattr(getattr(factory, "__code__", None), "co_filename", "")):
@@ -315,12 +310,12 @@ def list_settings(name: str) -> dict[str, str]:
 
 def _open_file(source: str | Path, options: Options) -> Source:
     path = Path(source)
-    if (
-        options.ask is not None
-        and path.exists()
-        and (options.answers is not None or _is_picture_folder(path))
-    ):
-        return _open_pictures(path, options)
+    is_asked = options.ask is not None and path.exists()
+    if is_asked and (options.answers is not None or _is_picture_folder(path)):
+        if given := [name for name in options.get_reading() if name not in ("ask", "answers")]:
+            what = f"{', '.join(given)}: {path} is a folder of images, not a table"
+            raise UsageError(what, hint="leave it out")
+        return open_folder(path, options.ask or "", options.answers)
     # A file that is read without any benchmark's rules and scored by an official scorer, as by a task.
     scorer = options.scorer or ""
     is_official = options.read_as == PLAIN and scorer in scorers.names() and bool(scorers.get(scorer).parity)
@@ -332,21 +327,10 @@ def _open_file(source: str | Path, options: Options) -> Source:
 def _is_picture_folder(path: Path) -> bool:
     """Whether a path is a folder of images without a data file, or an image."""
     if path.is_dir():
-        try:
+        with contextlib.suppress(DataError):
             find_file(path)
-        except DataError:
-            return holds_images(path)
-        return False
+            return False
     return holds_images(path)
-
-
-def _open_pictures(path: Path, options: Options) -> Source:
-    given = [name for name in options.get_reading() if name not in ("ask", "answers")]
-    if given:
-        raise UsageError(
-            f"{', '.join(given)}: {path} is a folder of images, not a table", hint="leave it out"
-        )
-    return open_folder(path, options.ask or "", options.answers)
 
 
 def make_custom_benchmark(source: Source) -> Benchmark:
@@ -406,18 +390,11 @@ def list_excused(options: Options) -> tuple[str, ...]:
 def make_lint(benchmark: Benchmark, options: Options) -> Lint:
     """The checks of a benchmark as this run asks it."""
     lint = Lint(benchmark.source, needs_images=benchmark.needs_images, is_plain=options.read_as == PLAIN)
-    if lint.file is not None and (finding := _compare_published(lint.file.path.stem, benchmark, options)):
-        lint.add("published-file", 0, *finding)
+    stem = lint.file.path.stem if lint.file is not None else ""
+    if (name := find_published_benchmark(stem)) is not None and name != benchmark.name:
+        theirs, ours = benchmarks.get(name)().scorer, options.scorer or benchmark.scorer
+        lint.add("published-file", 0, f"{stem} is {name}, scored by {theirs}; here: {ours}", f"--as {name}")
     return lint
-
-
-def _compare_published(stem: str, benchmark: Benchmark, options: Options) -> tuple[str, str] | None:
-    """A finding and its hint where a file has a published name but is scored by another rule."""
-    name = find_published_benchmark(stem)
-    if name is None or name == benchmark.name:
-        return None
-    scorer = options.scorer or benchmark.scorer
-    return f"{stem} is {name}, scored by {benchmarks.get(name)().scorer}; here: {scorer}", f"--as {name}"
 
 
 def refuse_blind_run(benchmark: Benchmark, options: Options) -> None:
