@@ -11,7 +11,7 @@ import pytest
 import eyechart as ec
 from eyechart.errors import MissingExtra, UnknownName
 from eyechart.registry import callbacks
-from eyechart.runs.callbacks import Callbacks
+from eyechart.runs.evaluate import Callbacks
 from eyechart.types import Snapshot
 from support.command import eyechart
 from support.files import choice_tsv

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from eyechart.circular import rotate_sample
 from eyechart.data.wrappers import ChangedSource
@@ -52,16 +52,11 @@ IMAGE, TEXT_MODEL, REWORDINGS = "image", "text-model", "rewordings"
 AUDIT_NAME, BLIND_NAME = "audit.json", "blind-solvable.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditPlan:
+class AuditPlan(NamedTuple):
     """The runs of an audit, checked and not started: each with the condition that it belongs to."""
 
-    runs: tuple[tuple[str, Plan], ...]
+    runs: Sequence[tuple[str, Plan]]  # the first is the one with the images
     folder: Path
-
-    @property
-    def image(self) -> Plan:
-        return self.runs[0][1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,12 +181,10 @@ def plan_audit(
     (of_model, common), *rest = chosen
     runs: list[tuple[str, Plan]] = []
     for name in (IMAGE, *names):
-        if name == "rotations" and not any(
-            sample.circle or len(rotate_sample(sample)) > 1 for sample in runs[0][1].benchmark.source
-        ):
-            raise UsageError(
-                "rotations: no question has options that can be rotated", hint="leave out this condition"
-            )
+        asked = runs[0][1].benchmark.source if name == "rotations" else ()
+        if name == "rotations" and not any(one.circle or len(rotate_sample(one)) > 1 for one in asked):
+            what = "rotations: no question has options that can be rotated"
+            raise UsageError(what, hint="leave out this condition")
         for one in _list_options(name, common, texts):
             runs.append((name, make_plan(source, of_model, one)))
             if one.input in IN_PLACE:
@@ -199,9 +192,8 @@ def plan_audit(
     for of_text, one in rest:
         runs.append((TEXT_MODEL, make_plan(source, of_text, *_list_options("none", one, texts))))
     image = runs[0][1].folder
-    plans = share_limits([plan for _, plan in runs])
-    shared = tuple((name, plan) for (name, _), plan in zip(runs, plans, strict=True))
-    return AuditPlan(runs=shared, folder=image.with_name(image.name + AUDIT))
+    shared = zip((name for name, _ in runs), share_limits([plan for _, plan in runs]), strict=True)
+    return AuditPlan(list(shared), image.with_name(image.name + AUDIT))
 
 
 def choose_conditions(given: Sequence[str] | None, texts: Mapping[str, Any]) -> list[str]:
@@ -251,23 +243,18 @@ def _list_options(condition: str, common: Options, texts: Mapping[str, Any]) -> 
 def estimate_audit(plan: AuditPlan) -> list[tuple[str, Estimate]]:
     """What each run of an audit would send and cost."""
     notes_shown: set[str] = set()
-    return [
-        (name, estimate(_drop_first_rotations(one) if name == "rotations" else one, notes_shown=notes_shown))
-        for name, one in plan.runs
-    ]
+    found = []
+    for name, one in plan.runs:
+        source = ChangedSource(one.benchmark.source, _choose_turned)
+        # The run with the images asks the questions as they are; a file may itself hold the rotations.
+        if name == "rotations" and next(iter(source), None) is not None:
+            one = replace(one, benchmark=replace(one.benchmark, source=source))
+        found.append((name, estimate(one, notes_shown=notes_shown)))
+    return found
 
 
-def _drop_first_rotations(plan: Plan) -> Plan:
-    """The plan without the questions as they are, which the run with the images asks."""
-
-    def choose(samples: Iterable[Sample]) -> Iterator[Sample]:
-        return (sample for sample in samples if sample.meta.get("rotation"))
-
-    if next(choose(plan.benchmark.source), None) is None:  # the file itself holds the rotations
-        return plan
-    return replace(
-        plan, benchmark=replace(plan.benchmark, source=ChangedSource(plan.benchmark.source, choose))
-    )
+def _choose_turned(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return (sample for sample in samples if sample.meta.get("rotation"))
 
 
 # -- Running
@@ -289,8 +276,8 @@ def run_audit(plan: AuditPlan) -> Audit:
             break
     found = Audit(
         folder=plan.folder,
-        benchmark=plan.image.benchmark.name,
-        model=plan.image.model.name,
+        benchmark=plan.runs[0][1].benchmark.name,
+        model=plan.runs[0][1].model.name,
         numbers=count_audit(runs),
         runs={name: tuple(several) for name, several in runs.items()},
         is_complete=is_complete,
@@ -404,26 +391,23 @@ def write_audit(found: Audit) -> None:
 
 def _list_blind_solvable(runs: Mapping[str, Sequence[Run]]) -> Iterator[dict[str, Any]]:
     """A line per question that a model solves without the image, in the benchmark's order."""
-    solved = {
-        str(run.manifest.get("model", "")): {one.id for one in iterate_values(run) if one.value == 1}
-        for name in ("none", TEXT_MODEL)
-        for run in runs.get(name, ())
-    }
+    blind = [run for name in ("none", TEXT_MODEL) for run in runs.get(name, ())]
+    asked = {str(run.manifest.get("model", "")): run for run in blind}
+    solved = {name: {one.id for one in iterate_values(run) if one.value == 1} for name, run in asked.items()}
     read: set[str] = set()
-    for name in ("none", TEXT_MODEL):
-        for run in runs.get(name, ()):
-            mine = solved[str(run.manifest.get("model", ""))]
-            for result in run.counted():
-                sample = result.sample
-                question = sample.circle or sample.id
-                if question not in mine or question in read or not sample.images or result.score is None:
-                    continue
-                read.add(question)
-                yield {
-                    "id": question,
-                    "by": [model for model, ids in solved.items() if question in ids],
-                    "question": sample.question,
-                    "gold": list(sample.golds),
-                    "answer": result.score.read,
-                    "chance": compute_chance(sample),
-                }
+    for model, run in asked.items():
+        for result in run.counted():
+            sample = result.sample
+            question = sample.circle or sample.id
+            is_new = question in solved[model] and question not in read and sample.images
+            if not is_new or result.score is None:
+                continue
+            read.add(question)
+            yield {
+                "id": question,
+                "by": [name for name, ids in solved.items() if question in ids],
+                "question": sample.question,
+                "gold": list(sample.golds),
+                "answer": result.score.read,
+                "chance": compute_chance(sample),
+            }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Captions:
     run: Run
     file: Path
     n_images: int
-    missing: tuple[str, ...] = field(default=())  # names of images without a text
+    missing: tuple[str, ...] = ()  # names of images without a text
 
 
 def write_captions(

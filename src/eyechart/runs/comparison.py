@@ -43,7 +43,7 @@ from eyechart.report.counting import (
 )
 from eyechart.report.summary import find_unread
 from eyechart.report.table import label_models
-from eyechart.runs.callbacks import Callbacks
+from eyechart.runs.evaluate import Callbacks
 from eyechart.runs.listing import find_run, find_runs
 from eyechart.runs.options import BENCHMARK, DATA, IMAGES, LOOK, PROMPT, Options
 from eyechart.runs.replies import score_replies

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,9 @@ from eyechart.engine.sample import KnownReplies
 from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.models.redact import HIDDEN
 from eyechart.option import list_option_names, list_options
+from eyechart.registry import callbacks as registered
 from eyechart.report.conditions import read_options
 from eyechart.report.live import LiveLine
-from eyechart.runs.callbacks import Callbacks
 from eyechart.runs.cost import make_budget, record_judge_prices
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.loop import handle_interrupts, run_async
@@ -37,7 +38,7 @@ from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import LOG_NAME, EarlierRuns, find_siblings, find_whole, make_file_name
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.terminal import print_note
-from eyechart.types import Model, Scorer, SeesAllSamples, read_capabilities
+from eyechart.types import Model, Scorer, SeesAllSamples, Snapshot, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.ray_cluster import RayCluster
@@ -340,3 +341,72 @@ def plan_again(run: Run, **changes: Any) -> Plan:
     if plan.folder.resolve() != Path(run.folder).resolve():
         raise UsageError(f"{run.folder} cannot be continued from here: it would be {plan.folder}", hint=hint)
     return plan
+
+
+# -- Callbacks
+
+EVERY_S = 10.0
+
+
+class Callbacks:
+    """What other programs are told of a run or a comparison while it happens, such as a tracker.
+
+    A callback is a class that is declared with ``@ec.callback("name")`` and has any of these methods;
+    ``--track name`` makes one object of it per run. All are called in the process of the run, `on_progress`
+    every ten seconds from a thread of its own, one call at a time. What a callback raises becomes a note,
+    never the end of a run.
+
+    ==============================  ========================================================================
+    on_run_start(folder, manifest)  before the first request: the run's folder, and what is known of the run
+    on_progress(snapshot)           where the run stands (`eyechart.types.Snapshot`), also at its end
+    on_run_end(run)                 the finished or interrupted run, with its files
+    on_compare(comparison)          a comparison (`eyechart compare`, `ec.compare`)
+    close()                         always the last call, also after an error
+    ==============================  ========================================================================
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Make them; raises what a name or a missing package is refused with."""
+        self._made = [(name, registered.get(name)()) for name in dict.fromkeys(names)]
+        self._lock = threading.Lock()
+        self._noted: set[str] = set()
+
+    def call(self, method: str, *arguments: object) -> None:
+        """Call a method of each callback that has it."""
+        with self._lock:
+            for name, made in self._made:
+                try:
+                    if (function := getattr(made, method, None)) is not None:
+                        function(*arguments)
+                except Exception as err:  # a plug-in may raise anything
+                    self._note(f"--track {name}: {method} failed: {type(err).__name__}: {err}")
+
+    def _note(self, text: str) -> None:
+        if text not in self._noted:  # once, not every ten seconds
+            self._noted.add(text)
+            print_note(text)
+
+    @contextlib.contextmanager
+    def watch(self, snapshot: Callable[[], Snapshot], every_s: float = EVERY_S) -> Iterator[None]:
+        """Tell of progress during the block, and of the last state at its end."""
+        if not any(hasattr(type(made), "on_progress") for _, made in self._made):
+            yield
+            return
+        is_over = threading.Event()
+
+        def tell() -> None:
+            while not is_over.wait(every_s):
+                with contextlib.suppress(Exception):  # the counters of a running engine
+                    self.call("on_progress", snapshot())
+
+        thread = threading.Thread(target=tell, name="eyechart-callbacks", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join(timeout=every_s)
+            self.call("on_progress", snapshot())
+
+    def close(self) -> None:
+        self.call("close")

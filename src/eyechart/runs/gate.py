@@ -15,7 +15,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from eyechart import stats
 from eyechart.errors import UsageError
@@ -27,13 +27,11 @@ from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare, refuse_different_units
 from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
+from eyechart.runs.plan import Plan
 from eyechart.runs.results import Run
 from eyechart.stats.sequential import SequentialTest
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Result, Score
-
-if TYPE_CHECKING:
-    from eyechart.runs.plan import Plan
-    from eyechart.store.reader import Task
 
 USUAL = "95 %"
 EVERY_LOOK = "95 %, valid at every look"

@@ -219,14 +219,8 @@ def list_run(folder: Path, root: str | Path, locked: Mapping[int, int] | None = 
         return _list(folder, name, find_locked() if locked is None else locked)
     except (EyechartError, OSError, ValueError, TypeError, AttributeError) as err:  # damaged in some way
         trouble = err.message if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
-        return ListedRun(
-            folder=folder,
-            name=name,
-            outcomes={},
-            state="unreadable",
-            trouble=trouble,
-            changed=read_changed(folder),
-        )
+        found: dict[str, Any] = {"folder": folder, "name": name, "changed": read_changed(folder)}
+        return ListedRun(**found, outcomes={}, state="unreadable", trouble=trouble)
 
 
 def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRun:
@@ -246,14 +240,9 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
         address=", ".join(list_endpoints(manifest)),
         selection=tell_selection(manifest),
         conditions=describe_conditions(manifest, list_options(Options)),
-        n=numbers.n,
         n_done=n_done,
         n_total=n_done + numbers.pending,
-        score=numbers.score,
-        ci95=numbers.ci95,
-        chance=numbers.chance,
-        outcomes=numbers.outcomes,
-        cost=numbers.cost,
+        **{name: getattr(numbers, name) for name in ("n", "score", "ci95", "chance", "outcomes", "cost")},
         state="running" if is_active else "incomplete" if numbers.pending or not manifest else state,
         at=journal.read_starts()[1],
         changed=read_changed(folder),

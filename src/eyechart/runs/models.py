@@ -6,6 +6,7 @@ In a configuration file and in Python it can be a mapping with a `name`.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -65,10 +66,10 @@ def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:
         return ModelChoice(given)
     named, *texts = _SETTING.split(given)
     model, *addresses = _ADDRESS.split(named)
-    own: dict[str, Any] = (
-        {"base_url": addresses[0] if len(addresses) == 1 else addresses} if addresses else {}
-    )
+    own: dict[str, Any] = {}
     params: dict[str, Any] = {}
+    if addresses:
+        own["base_url"] = addresses[0] if len(addresses) == 1 else addresses
     for text in texts:
         name, _, value = text.partition("=")
         if name == "api_key":
@@ -156,19 +157,15 @@ def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -
             continue
         flag = f"--{name.replace('_', '-')}"
         is_address = name in (*_OF_AN_ENDPOINT, "stream")
-        takers = [
-            one
-            for one in choices
-            if name in _OF_IMAGES or (one.takes_address if is_address else not one.is_baseline)
-        ]
-        if not takers:
-            kind = "served over the network" if is_address else "of a kind that takes it"
-            raise UsageError(f"{name} has no effect: no model is {kind}", hint=f"leave it out ({flag})")
+        takers = list(choices)
+        if name not in _OF_IMAGES:
+            takers = [one for one in choices if (one.takes_address if is_address else not one.is_baseline)]
+        kind = "served over the network" if is_address else "of a kind that takes it"
+        why, hint = f"no model is {kind}", f"leave it out ({flag})"
+        if takers:
+            why, hint = "every model has its own", f"leave out {flag}, or the models' own"
         if all(name in one.own for one in takers):
-            raise UsageError(
-                f"{name} has no effect: every model has its own",
-                hint=f"leave out {flag}, or the models' own",
-            )
+            raise UsageError(f"{name} has no effect: {why}", hint=hint)
 
 
 def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> dict[int, str]:
@@ -179,9 +176,8 @@ def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> di
     if len(addresses) < 2 or len(takers) < 2:
         return {}
     if len(addresses) != len(takers):
-        names = " ".join(
-            f"-m {choices[n].model}@{addresses[k % len(addresses)]}" for k, n in enumerate(takers)
-        )
+        paired = zip(takers, itertools.cycle(addresses))
+        names = " ".join(f"-m {choices[n].model}@{address}" for n, address in paired)
         raise UsageError(
             f"{len(takers)} models and {len(addresses)} URLs: it is not clear which model is served where",
             hint=f"give as many URLs as models, or each model its own: {names}",
@@ -200,11 +196,8 @@ def expand_role_options(options: Mapping[str, Any], role: str) -> dict[str, Any]
         if name in _OF_AN_ENDPOINT:
             found[f"{role}_{name}"] = value
         elif name in SAMPLING:
-            params |= (
-                parse_parameters({name: value}, who=f"the {role}")
-                if isinstance(value, str)
-                else {name: value}
-            )
+            given = {name: value}
+            params |= parse_parameters(given, who=f"the {role}") if isinstance(value, str) else given
         elif name == "params":
             params |= value
         else:

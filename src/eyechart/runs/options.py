@@ -557,19 +557,17 @@ class Options:
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
                 plain[name] = addresses[0] if len(addresses) == 1 else addresses or None
-        if "plugins" in plain:
-            plain["plugins"] = _texts(plain["plugins"])
-            for file in plain["plugins"]:
-                load_plugin(file)
+        for name in ("plugins", "ids", "by"):
+            if name in plain:
+                plain[name] = _texts(plain[name])
+        for file in plain.get("plugins", ()):
+            load_plugin(file)
         if "also_scorers" in plain:
             several = plain["also_scorers"]
             several = several if isinstance(several, list | tuple) else [several]
             plain["also_scorers"] = [name_scorer(one) for one in several]
         if "scorer" in plain:
             plain["scorer"] = name_scorer(plain["scorer"])
-        for name in ("ids", "by"):
-            if name in plain:
-                plain[name] = _texts(plain[name])
         if isinstance(plain.get("where"), Mapping):
             plain["where"] = {key: ",".join(_texts(value)) for key, value in plain["where"].items()}
         try:
@@ -625,10 +623,8 @@ class Options:
     def make_model_settings(self, role: Literal["", "judge", "searcher"] = "") -> ModelSettings:
         """The settings from which the run's model is made, or that of another role."""
         prefix = role and f"{role}_"
-        base_url, endpoint_name, api_key, variable, params = (
-            getattr(self, prefix + name)
-            for name in ("base_url", "endpoint_name", "api_key", "api_key_env", "params")
-        )
+        names = ("base_url", "endpoint_name", "api_key", "api_key_env", "params")
+        base_url, endpoint_name, api_key, variable, params = (getattr(self, prefix + one) for one in names)
         settings = ModelSettings(
             base_url=base_url,
             endpoint_name=endpoint_name,
@@ -803,13 +799,11 @@ def _load_python(path: Path) -> Any:
         raise UsageError(
             f"{path} cannot be run: {type(err).__name__}: {err}", hint=f"try it with: python {path}"
         ) from err
-    dicts = {
-        name: value for name, value in names.items() if isinstance(value, dict) and not name.startswith("_")
-    }
+    dicts = [one for name, one in names.items() if isinstance(one, dict) and not name.startswith("_")]
     for name in _NAMES:
         if isinstance(names.get(name), dict | list):
             return names[name]
     if len(dicts) != 1:
         many = f"defines {len(dicts)} dicts" if dicts else "defines no configuration"
         raise UsageError(f"{path} {many}", hint="it needs one dict, called `config`: config = {...}")
-    return next(iter(dicts.values()))
+    return dicts[0]

@@ -61,15 +61,9 @@ def write_hub_results(
                 hint="write two settings of a benchmark to two files",
             )
         source = {"url": url, "name": "eyechart report", **({"org": org} if org else {})}
-        entries.append(
-            {
-                "dataset": dataset,
-                "value": _read_value(run),
-                "date": _read_date(run),
-                **({"source": source} if url else {}),
-                "notes": "; ".join(list_notes(run)),
-            }
-        )
+        entry = {"dataset": dataset, "value": _read_value(run), "date": _read_date(run)}
+        entry |= {"source": source} if url else {}
+        entries.append({**entry, "notes": "; ".join(list_notes(run))})
     _write_yaml(path, entries)
 
 

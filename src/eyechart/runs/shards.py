@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -173,15 +172,23 @@ def select_shard(plan: Plan, shard: Shard, samples: Iterable[Sample]) -> Iterato
 # -- Merging
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Kept(msgspec.Struct, frozen=True):
+    """What the journal of a shard says of it."""
+
+    number: int
+    total: int
+    own: int  # samples
+    samples: int  # of the whole run
+    sha256: str  # of the texts of all samples
+    pictures: str | None = None  # a digest of all images of the run; empty if it is not known
+
+
+class _Part(NamedTuple):
     """A shard on disk."""
 
-    run: Run
     shard: Shard
-    n_own: int
-    whole: Mapping[str, Any]  # of the samples: their number and digest
-    pictures: str  # a digest of all images of the run; empty if it is not known
+    kept: _Kept
+    run: Run
 
     @property
     def folder(self) -> Path:
@@ -197,7 +204,12 @@ def merge_runs(folders: Sequence[str | Path], *, out: str | Path | None = None) 
     parts = [_open_part(folder) for folder in _list_folders(folders)]
     _refuse_strangers(parts)
     _refuse_missing(parts)
-    folder = _choose_folder(parts[0], out)
+    first, beside = parts[0], find_whole(parts[0].folder)
+    folder = beside
+    if out is not None or folder is None:
+        name = beside.name if beside else f"{make_file_name(first.run.manifest['model'])}-merged"
+        benchmark = make_file_name(str(first.run.manifest.get("benchmark", "")))
+        folder = Path("runs" if out is None else out) / benchmark / name
     return _merge(sorted(parts, key=lambda part: part.shard), folder)
 
 
@@ -227,49 +239,42 @@ def _open_part(folder: Path) -> _Part:
         raise UsageError(
             f"{folder} is not a shard", hint="merge takes runs that were started with --shard K/N"
         )
+    again = "run the shard again"
     try:
-        shard = Shard(int(said["number"]), int(said["total"]))
-        whole = {"samples": int(said["samples"]), "sha256": str(said["sha256"])}
-        part = _Part(run, shard, int(said["own"]), whole, str(said.get("pictures") or ""))
-    except (KeyError, TypeError, ValueError) as err:
-        raise StoreError(
-            f"{folder}: the description of the shard is damaged", hint="run the shard again"
-        ) from err
+        kept = msgspec.convert(said, _Kept, strict=False)
+    except msgspec.ValidationError as err:
+        raise StoreError(f"{folder}: the description of the shard is damaged", hint=again) from err
+    shard = Shard(kept.number, kept.total)
     if has_pending(run.journal.path):
-        raise UsageError(
-            f"{folder}: shard {shard} has a pending batch", hint="collect it first: run the shard again"
-        )
-    if run.journal.count_samples() != part.n_own:
-        raise UsageError(
-            f"{folder}: shard {shard} was stopped while it read the data", hint="run the shard again"
-        )
-    return part
+        raise UsageError(f"{folder}: shard {shard} has a pending batch", hint=f"collect it first: {again}")
+    if run.journal.count_samples() != kept.own:
+        raise UsageError(f"{folder}: shard {shard} was stopped while it read the data", hint=again)
+    return _Part(shard, kept, run)
 
 
 def _refuse_strangers(parts: Sequence[_Part]) -> None:
     """Refuse shards that are not of one run, naming what differs."""
     first = parts[0]
-    seen = next((part for part in parts if part.pictures), first)
-    if silent := [str(part.shard) for part in parts if not part.pictures]:
+    seen = next((part for part in parts if part.kept.pictures), first)
+    if silent := [str(part.shard) for part in parts if not part.kept.pictures]:
         print_note(
             f"note: the images of shards {join_names(silent, 6)} are not compared: an earlier eyechart asked "
             "them, or not all images of the run could be read there"
         )
     for part in parts[1:]:
+        mine, theirs = _describe(first.run.manifest), _describe(part.run.manifest)
+        names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
         if part.shard.total != first.shard.total:
             what = f"{first.shard} and {part.shard} divide a run differently"
-        elif part.whole != first.whole:
+        elif (part.kept.samples, part.kept.sha256) != (first.kept.samples, first.kept.sha256):
             what = "the data changed in between: the questions are not the same"
-        elif part.pictures and part.pictures != seen.pictures:
-            what = (
-                f"the data changed in between: their images are not the same (shard {seen.shard} had others)"
-            )
-        else:
-            mine, theirs = _describe(first.run.manifest), _describe(part.run.manifest)
-            names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
-            if not names:
-                continue
+        elif part.kept.pictures and part.kept.pictures != seen.kept.pictures:
+            others = f"their images are not the same (shard {seen.shard} had others)"
+            what = f"the data changed in between: {others}"
+        elif names:
             what = f"they differ in {join_names(names, 6)}"
+        else:
+            continue
         raise UsageError(
             f"{first.folder} and {part.folder} are shards of different runs: {what}",
             hint="merge the shards of one command, each started with the same options except --shard",
@@ -310,20 +315,11 @@ def _refuse_missing(parts: Sequence[_Part]) -> None:
             f"{join_names(missing, 20)}",
             hint=f"run the command with --shard {missing[0]}, or name the folder if it is elsewhere",
         )
-    n_found, n_whole = sum(part.n_own for part in parts), parts[0].whole["samples"]
+    n_found, n_whole = sum(part.kept.own for part in parts), parts[0].kept.samples
     if n_found != n_whole:
         raise UsageError(
             f"the shards hold {n_found:,} samples, but the run has {n_whole:,}", hint="run the shards again"
         )
-
-
-def _choose_folder(part: _Part, out: str | Path | None) -> Path:
-    beside = find_whole(part.folder)
-    if out is None and beside is not None:
-        return beside
-    name = beside.name if beside is not None else f"{make_file_name(part.run.manifest['model'])}-merged"
-    benchmark = make_file_name(str(part.run.manifest.get("benchmark", "")))
-    return Path("runs" if out is None else out) / benchmark / name
 
 
 def _merge(parts: Sequence[_Part], folder: Path) -> Run:

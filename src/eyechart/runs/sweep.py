@@ -102,15 +102,11 @@ def _refuse_other_scoring(planned: Sequence[PlannedCell]) -> None:
     """Refuse settings whose scores could not be compared, before anything is asked."""
     first, *others = planned
     for cell in others:
-        for what, mine, theirs in (
-            ("the scorer", first.plan.scorer.name, cell.plan.scorer.name),
-            ("CircularEval", first.plan.benchmark.circular, cell.plan.benchmark.circular),
-        ):
-            if mine != theirs:
-                raise UsageError(
-                    f"{first.label} and {cell.label} cannot be compared: {what} differs",
-                    hint="sweep each separately",
-                )
+        what = "CircularEval" if cell.plan.benchmark.circular != first.plan.benchmark.circular else ""
+        what = "the scorer" if cell.plan.scorer.name != first.plan.scorer.name else what
+        if what:
+            told = f"{first.label} and {cell.label} cannot be compared: {what} differs"
+            raise UsageError(told, hint="sweep each separately")
 
 
 def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

@@ -14,6 +14,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -249,18 +250,13 @@ def name_checkpoint(model: str, folder: Path) -> str:
     return f"{provider}/{folder}{comma}{rest}"
 
 
-@contextlib.contextmanager
-def _keep_weights(model: str) -> Iterator[None]:
-    if model.partition(",")[0].strip("/") != "hf":
-        yield
-        return
-    try:
-        from eyechart.models.hf.kept import keep_weights
-    except ImportError:  # the first checkpoint is refused with the extra to install
-        yield
-        return
-    with keep_weights():
-        yield
+def _keep_weights(model: str) -> AbstractContextManager[None]:
+    if model.partition(",")[0].strip("/") == "hf":
+        with contextlib.suppress(ImportError):  # the first checkpoint is refused with the extra to install
+            from eyechart.models.hf.kept import keep_weights
+
+            return keep_weights()
+    return contextlib.nullcontext()
 
 
 @with_options(Options)
@@ -321,12 +317,8 @@ class Checkpoint:
 
     def read_signature(self) -> Signature:
         """Name, size and time of every file; another one when anything is written."""
-        found = []
-        for path in sorted(self.path.iterdir()):
-            if path.is_file():
-                status = path.stat()
-                found.append((path.name, status.st_size, status.st_mtime_ns))
-        return tuple(found)
+        files = [(path.name, path.stat()) for path in sorted(self.path.iterdir()) if path.is_file()]
+        return tuple((name, status.st_size, status.st_mtime_ns) for name, status in files)
 
 
 def list_checkpoints(folder: Path) -> list[Checkpoint]:
@@ -406,7 +398,6 @@ class SettledCheckpoints:
         settled: list[Checkpoint] = []
         self.faults = {}
         for checkpoint in list_checkpoints(self.folder):
-            name = checkpoint.path.name
             try:
                 signature = checkpoint.read_signature()
             except OSError:  # deleted meanwhile
@@ -414,12 +405,11 @@ class SettledCheckpoints:
             if is_known(checkpoint, signature):
                 continue
             before, self._seen[checkpoint.path] = self._seen.get(checkpoint.path), signature
-            if fault := find_fault(checkpoint, self._marker):
-                self.faults[name] = fault
-            elif before == signature:
-                settled.append(checkpoint)
+            fault = find_fault(checkpoint, self._marker)
+            if fault or before != signature:
+                self.faults[checkpoint.path.name] = fault or _UNSETTLED
             else:
-                self.faults[name] = _UNSETTLED
+                settled.append(checkpoint)
         return settled
 
     def is_unchanged(self, checkpoint: Checkpoint) -> bool:
