@@ -10,9 +10,9 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -47,48 +47,15 @@ def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterato
             return
         waiting = executor.in_flight
         answers = f"{waiting} answer{'s' * (waiting != 1)}"
-        say(
-            f"stopping: waiting for {answers} in flight (interrupt again to stop at once)"
-            if waiting
-            else "stopping"
-        )
+        held = f": waiting for {answers} in flight (interrupt again to stop at once)" if waiting else ""
+        say(f"stopping{held}")
         executor.interrupt()
 
-    if threading.current_thread() is threading.main_thread():
-        with _handling_signals(loop, stop):
-            yield
-        return
     relay = _relay.get()
-    with contextlib.ExitStack() as leading:
-        if relay is not None:
-            leading.enter_context(relay.redirect_to(stop))
-        if relay is None or not relay.has_signals:
-            leading.enter_context(_watching_main_thread(loop, stop))
+    assert relay is not None  # of `run_async`
+    watching = contextlib.nullcontext() if relay.has_signals else _watching_main_thread(loop, stop)
+    with relay.redirect_to(stop), watching:
         yield
-
-
-@contextlib.contextmanager
-def _handling_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    is_hung_up = False
-
-    def hang_up() -> None:
-        nonlocal is_hung_up
-        _leave_closed_terminal()
-        if not is_hung_up:
-            is_hung_up = True
-            stop()
-
-    before = {number: signal.getsignal(number) for number in _signals()}
-    for number in before:
-        with contextlib.suppress(NotImplementedError):  # event loops of Windows know no signals
-            loop.add_signal_handler(number, hang_up if number == _HANGUP else stop)
-    try:
-        yield
-    finally:
-        for number in before:
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
-        _restore_handlers(before)
 
 
 def _signals() -> list[signal.Signals]:
@@ -110,22 +77,14 @@ def _leave_closed_terminal() -> None:
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; in a separate thread if an event loop is already running (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        relay = _relay.get()  # of `run_aside`
-        return _run(relay.carry(work)) if relay is not None else _run(work)
-    return _run_in_thread(work)
+    """Run to the end; in a separate thread if an event loop is already running (a notebook).
 
-
-def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run in another thread and wait for it here, passing interrupts on.
-
-    Signals reach the main thread only. Its handlers would either raise during the wait (a notebook's) or
-    cancel a task that cannot run before we return (asyncio's), so they are replaced while we wait.
+    Signals reach the main thread only. Its handlers would raise in the middle of the run, or while we wait
+    for the thread, so they are replaced by one that tells the run.
     """
-    relay = _Relay(has_signals=threading.current_thread() is threading.main_thread())
+    relay = _relay.get()
+    if relay is None or relay.is_taken:  # else it is that of `run_aside`
+        relay = _Relay(has_signals=threading.current_thread() is threading.main_thread())
     result: Future[T] = Future()
     is_over = threading.Event()
 
@@ -133,20 +92,25 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
         _relay.set(relay)
         try:
             result.set_result(_run(relay.carry(work)))
-        except BaseException as err:  # raised again in the thread that waits
+        except BaseException as err:  # raised again below
             result.set_exception(err)
         is_over.set()
 
     before = {number: signal.signal(number, relay.interrupt) for number in _signals() if relay.has_signals}
     try:
-        threading.Thread(target=job, name="eyechart-run", daemon=True).start()
+        if asyncio._get_running_loop() is None:
+            copy_context().run(job)
+        else:
+            threading.Thread(target=job, name="eyechart-run", daemon=True).start()
         while not is_over.is_set():
             try:
                 is_over.wait()
             except KeyboardInterrupt:  # raised here by other means than a signal
                 relay.interrupt()
     finally:
-        _restore_handlers(before)
+        for number, handler in before.items():
+            if handler is not None:  # None: set by something else than Python
+                signal.signal(number, handler)
     if relay.n_interrupts > relay.n_passed_on:  # the last one came too late for the run
         raise KeyboardInterrupt
     try:
@@ -193,6 +157,10 @@ class _Relay:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], Any] = lambda: None
 
+    @property
+    def is_taken(self) -> bool:
+        return self._loop is not None
+
     async def carry(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work`; an interrupt cancels it, unless `redirect_to` has set a gentler way to stop."""
         me = asyncio.current_task()
@@ -231,12 +199,6 @@ class _Relay:
 
 
 _relay: ContextVar[_Relay | None] = ContextVar("relay", default=None)
-
-
-def _restore_handlers(before: Mapping[signal.Signals, Any]) -> None:
-    for number, handler in before.items():
-        if handler is not None:  # None: set by something else than Python
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -278,24 +240,20 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     saves 5 % of the time.
     """
     _allow_connections()
+    new_loop = None  # asyncio's own
+    with contextlib.suppress(ImportError):  # Windows, PyPy
+        import uvloop  # saves a sixth of the time per request
+
+        new_loop = uvloop.new_event_loop
     before, turn_s = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(max(before[0], _OBJECTS), *before[1:])
     sys.setswitchinterval(min(turn_s, _TURN_S))
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
             return runner.run(work)
     finally:
         gc.set_threshold(*before)
         sys.setswitchinterval(turn_s)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop, which saves a sixth of the time per request; None (asyncio's own) if it is not available."""
-    try:
-        import uvloop
-    except ImportError:  # Windows, PyPy
-        return None
-    return uvloop.new_event_loop
 
 
 def _allow_connections() -> None:
