@@ -70,7 +70,10 @@ def write_captions(
     rows = list_rows(benchmark)
     file = file or Path(f"{Path(source).stem}_captions{_LINES}")
     check_file(file, rows, force=force)
-    names = _name_images(rows)
+    names: dict[ImageRef, str] = {}  # in the run: the key of the row, numbered if that has several images
+    for row in rows:
+        for number, ref in enumerate(row.images, start=1):
+            names.setdefault(ref, row.key if len(row.images) == 1 else f"{row.key} ({number})")
     samples = tuple(
         Sample(id=name, question=prompt, images=(ref,), row=number)
         for number, (ref, name) in enumerate(names.items(), start=1)
@@ -120,15 +123,6 @@ def _shorten(location: str, folder: Path) -> str:
     """A path from the folder of the questions on, if it is below that."""
     path = Path(location)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else location
-
-
-def _name_images(rows: Sequence[CaptionRow]) -> dict[ImageRef, str]:
-    """Every image once, with its name in the run: the key of its row, numbered if that has several."""
-    names: dict[ImageRef, str] = {}
-    for row in rows:
-        for number, ref in enumerate(row.images, start=1):
-            names.setdefault(ref, row.key if len(row.images) == 1 else f"{row.key} ({number})")
-    return names
 
 
 # -- The file

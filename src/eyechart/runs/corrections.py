@@ -108,15 +108,11 @@ def correct_results(
         if one is None or result.reply is None:
             yield result
             continue
-        sample = _correct(result.sample, one, originals[one.id])
+        letters = {text: letter for letter, text in result.sample.choices.items()}
+        options = originals[one.id].choices  # of a rotation, the new gold has another letter
+        golds = tuple(letters.get(options.get(gold, ""), gold) for gold in _split(one.new))
+        sample = replace(result.sample, golds=golds)
         yield replace(result, sample=sample, score=scoring(show_reply(result.reply, scoring), sample))
-
-
-def _correct(sample: Sample, one: Correction, original: Sample) -> Sample:
-    """The sample with the new gold; of a rotation, the letter that the option has there."""
-    letters = {text: letter for letter, text in sample.choices.items()}
-    golds = (letters.get(original.choices.get(gold, ""), gold) for gold in _split(one.new))
-    return replace(sample, golds=tuple(golds))
 
 
 def _split(cell: str) -> list[str]:

@@ -395,7 +395,9 @@ def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
     """
     found = Estimate(plan=plan)
     quick, exact = found.measurer, Measurer(make_loader(plan.options), is_exact=True)
-    waiting = _find_batched(plan)
+    journal, waiting = plan.folder / FILE_NAME, set[tuple[str, int]]()  # what pending batches ask
+    if plan.options.batch and not plan.options.fresh and journal.is_file() and has_pending(journal):
+        waiting = {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
     for n, items in _prepared(plan, quick, exact, notes_shown):
         found.n, left = n, []
         for item in items:
@@ -413,14 +415,6 @@ def estimate(plan: Plan, *, notes_shown: set[str] | None = None) -> Estimate:
     found.n_assumed = quick.n_assumed + exact.n_assumed
     quick.close()
     return found
-
-
-def _find_batched(plan: Plan) -> set[tuple[str, int]]:
-    """Sample and trial of what the pending batches of the run ask."""
-    journal = plan.folder / FILE_NAME
-    if not plan.options.batch or plan.options.fresh or not journal.is_file() or not has_pending(journal):
-        return set()
-    return {(sample, trial) for sample, trial, _ in BatchLog(journal).pending_keys()}
 
 
 def _find_problem(model: Model, item: Prepared) -> str:

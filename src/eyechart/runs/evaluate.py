@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,8 +78,7 @@ def _evaluate(plan: Plan, notes_shown: set[str] | None, callbacks: Callbacks) ->
         journal = Journal.create(file)
         try:
             n_samples = _load(plan, journal, notes_shown)
-            if plan.options.track:
-                callbacks.call("on_run_start", plan.folder, journal.read_mapping("manifest"))
+            callbacks.call("on_run_start", plan.folder, journal.read_mapping("manifest"))
             session = _infer(plan, journal, n_samples, callbacks)
         except BaseException:
             with contextlib.suppress(EyechartError):
@@ -182,7 +182,8 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
         watch = watch_run(plan)  # which refuses a baseline that cannot be compared
         if options.stop_when:
             executor.progress.on_outcome = watch.note
-            tasks = watch.until_decided(journal.tasks(trials, together=together, order=watch.order))
+            tasks = journal.tasks(trials, together=together, order=watch.order)
+            tasks = itertools.takewhile(lambda task: not watch.test.result, tasks)
     try:
         await executor.run(tasks)
     except ModelError as err:

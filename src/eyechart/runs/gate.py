@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -255,10 +255,6 @@ class Watch:
     def order(self) -> Sequence[int]:
         """The positions of the samples, as they should be asked."""
         return list(itertools.chain.from_iterable(self._groups))
-
-    def until_decided(self, tasks: Iterator[Task]) -> Iterator[Task]:
-        """The tasks, until the test has a result."""
-        return itertools.takewhile(lambda task: not self.test.result, tasks)
 
     def note(self, task: Task, score: Score | None) -> None:
         """A trial was scored, or failed."""

@@ -20,13 +20,13 @@ from eyechart.data.images.substitutes import BlankImages, shuffle_source
 from eyechart.data.images.texts import ColumnTexts, ImageTexts, MissingText, OcrTexts, read_texts
 from eyechart.errors import DataError, EyechartError, UsageError, join_names
 from eyechart.look.crops import View
-from eyechart.prompt.inputs import describe_images, refuse_hidden_images
+from eyechart.prompt.inputs import refuse_hidden_images
 from eyechart.report.conditions import read_options
 from eyechart.report.looks import list_crop_boxes
 from eyechart.runs.options import Options
 from eyechart.store.folder import find_cache_folder
 from eyechart.terminal import make_counter
-from eyechart.types import Benchmark, Image, ImageRef, Prompt, Result, Sample
+from eyechart.types import Benchmark, Image, ImageRef, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.runs.plan import Plan
@@ -56,13 +56,8 @@ def find_text_files(options: Options) -> Options:
     return replace(options, **files) if files else options
 
 
-def put_texts(prompt: Prompt, benchmark: Benchmark, options: Options) -> Prompt:
-    """The prompt with a caption or an OCR text in place of each image."""
-    texts = _open_texts(benchmark, options, is_ocr=options.input == "ocr")
-    return describe_images(prompt, texts.find, "caption" if options.input == "caption" else "ocr")
-
-
-def _open_texts(benchmark: Benchmark, options: Options, *, is_ocr: bool) -> ImageTexts:
+def open_texts(benchmark: Benchmark, options: Options, *, is_ocr: bool) -> ImageTexts:
+    """The captions or OCR texts that are sent in place of each image."""
     given = options.ocr_texts if is_ocr else options.captions
     if is_ocr and not given:
         return OcrTexts(make_loader(options), find_cache_folder() / "ocr")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.files.formats import guess_format
-from eyechart.data.files.rows import Reader, Row, name_row
+from eyechart.data.files.rows import Row, name_row
 from eyechart.data.files.sheets import FIRST, format_cell, is_workbook
 from eyechart.data.files.sniff import SEPARATORS
 from eyechart.data.images.loading import ImageLoader
@@ -268,22 +268,19 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
 def _read_rows(file: Path) -> Iterator[Row]:
     if not file.is_file():
         raise DataError(f"{file}: no such file", hint="give the sheet that was filled in")
-    reader = _open_reader(file)
+    # A workbook, or a table as spreadsheet programs save it: other separators and encodings included.
+    format = "xlsx" if is_workbook(file) else guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
+    if format not in ("xlsx", *SEPARATORS):
+        raise DataError(f"{file.name}: not a workbook or a CSV file", hint="save the sheet as .xlsx or .csv")
+    needed = ("id", "verdict")
+    reader = open_table(file, format, SourceOptions(sheet=FIRST), lambda names: {*needed} <= {*names})
     columns = reader.columns()
-    if missing := [name for name in ("id", "verdict") if name not in columns]:
+    if missing := [name for name in needed if name not in columns]:
         raise DataError(
             f"{file.name}: no column {missing[0]!r} (found: {join_names(columns, 12)})",
             hint="the first row names the columns; those of the sheet must stay",
         )
     yield from reader.rows(())
-
-
-def _open_reader(file: Path) -> Reader:
-    """A workbook, or a table as spreadsheet programs save it: other separators and encodings included."""
-    format = "xlsx" if is_workbook(file) else guess_format(file)[0] if file.suffix.lower() != ".xlsx" else ""
-    if format not in ("xlsx", *SEPARATORS):
-        raise DataError(f"{file.name}: not a workbook or a CSV file", hint="save the sheet as .xlsx or .csv")
-    return open_table(file, format, SourceOptions(sheet=FIRST), lambda names: {"id", "verdict"} <= {*names})
 
 
 def _check_run(run: Run, row: Row, where: str) -> None:

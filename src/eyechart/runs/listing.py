@@ -227,7 +227,10 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
     journal = JournalReader(folder / FILE_NAME, is_untouched=True)
     manifest = journal.read_mapping("manifest")
     is_active = is_running(folder, locked)
-    numbers = (None if is_active else _read_summary(folder)) or _count(journal, manifest)
+    summary, changed = folder / SUMMARY_NAME, read_changed(folder)
+    # The journal may have changed since the summary was written.
+    is_current = not is_active and _read_mtime(summary) + _FRESH_S >= changed
+    numbers = (read_json(summary, _Numbers) if is_current else None) or _count(journal, manifest)
     n_done = sum(numbers.outcomes.values())
     if numbers.pending or numbers.outcomes.get("failed"):  # no official number: see `Run.summary`
         manifest = {**manifest, "parity": ""}
@@ -245,7 +248,7 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
         **{name: getattr(numbers, name) for name in ("n", "score", "ci95", "chance", "outcomes", "cost")},
         state="running" if is_active else "incomplete" if numbers.pending or not manifest else state,
         at=journal.read_starts()[1],
-        changed=read_changed(folder),
+        changed=changed,
     )
 
 
@@ -289,14 +292,6 @@ class _Numbers(msgspec.Struct, frozen=True):
     ci95: tuple[float, float] | None = None
     chance: float | None = None
     cost: float | None = None
-
-
-def _read_summary(folder: Path) -> _Numbers | None:
-    """The numbers of summary.json; None if the journal has changed since, or there is none."""
-    path = folder / SUMMARY_NAME
-    if _read_mtime(path) + _FRESH_S < read_changed(folder):
-        return None
-    return read_json(path, _Numbers)
 
 
 def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:

@@ -27,7 +27,7 @@ from eyechart.models.redact import redact_parameters
 from eyechart.models.specs import make_model, refuse_unknown, refuses_sampling, takes_temperature
 from eyechart.option import list_options
 from eyechart.prompt.default import with_system
-from eyechart.prompt.inputs import drop_images, reword, with_images_only
+from eyechart.prompt.inputs import describe_images, drop_images, reword, with_images_only
 from eyechart.prompt.shots import PromptWithShots, draw_shots
 from eyechart.prompt.template import list_known_names, make_template_prompt, read_template
 from eyechart.registry import aggregates, callbacks, scorers
@@ -35,7 +35,7 @@ from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
 from eyechart.runs.corrections import Correction, read_corrections
 from eyechart.runs.cost import find_prices
-from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, put_texts
+from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, open_texts
 from eyechart.runs.look import choose_look
 from eyechart.runs.options import DATA, QUESTIONS, Options
 from eyechart.runs.plugins import SCORER_HINT, find_exporter, find_scorer, is_ours, try_part
@@ -288,7 +288,8 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     if options.input == "none":
         prompt = drop_images(prompt)
     elif options.input in ("caption", "ocr"):
-        prompt = put_texts(prompt, benchmark, options)
+        texts = open_texts(benchmark, options, is_ocr=options.input == "ocr")
+        prompt = describe_images(prompt, texts.find, "caption" if options.input == "caption" else "ocr")
     elif options.input == "image":
         file = find_file_source(benchmark.source)
         prompt = with_images_only(prompt) if file and "image" in file.detection.fields else prompt

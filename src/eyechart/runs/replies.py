@@ -273,7 +273,10 @@ def score_replies(
     loaded = parts[0]
     if len(parts) > 1:
         loaded = merge_replies(parts)
-        print_note(_describe_merge(parts, loaded))
+        counts = [f"{len(part.replies):,} in {part.file}" for part in parts]
+        n_several = sum(len(part.replies) for part in parts) - len(loaded.replies)
+        again = f"{n_several:,} replaced by those of a later file" if n_several else "none of them twice"
+        print_note(f"replies: {', '.join(counts)}; {len(loaded.replies):,} together, {again}")
     samples, model = loaded.source or benchmark.source, loaded.model
     refuse_unknown_column(samples, options.cluster)
     # The same files of replies to the same questions are the same run.
@@ -346,13 +349,6 @@ def merge_replies(parts: Sequence[LoadedReplies]) -> LoadedReplies:
         source=MemorySource(first.name, first.origin, tuple(sample for sample, _ in samples.values())),
         model="+".join(dict.fromkeys(part.model for part in parts)),
     )
-
-
-def _describe_merge(parts: Sequence[LoadedReplies], merged: LoadedReplies) -> str:
-    counts = [f"{len(part.replies):,} in {part.file}" for part in parts]
-    n_several = sum(len(part.replies) for part in parts) - len(merged.replies)
-    repeated = f", {n_several:,} replaced by those of a later file" if n_several else ", none of them twice"
-    return f"replies: {', '.join(counts)}; {len(merged.replies):,} together{repeated}"
 
 
 def _find_benchmark(
@@ -506,7 +502,10 @@ def match_ids(loaded: LoadedReplies, samples: Iterable[Sample], file: str, bench
     if lost:
         one, many = ("reply", "replies") if replied else ("failure", "failures")
         what = f"1 {one} belongs" if len(lost) == 1 else f"{len(lost)} {many} belong"
-        listed = ", ".join(_describe_place(name, loaded.places, Path(file).name) for name in lost[:3])
+        places = {
+            name: f": {place.removeprefix(f'{Path(file).name}: ')}" for name, place in loaded.places.items()
+        }
+        listed = ", ".join(name + places.get(name, "") for name in lost[:3])
         raise DataError(
             f"{file}: {what} to no sample of {benchmark} (e.g. {listed})",
             hint="these are replies to rotations of the options: add --circular"
@@ -527,15 +526,6 @@ def _is_rotation(name: str, known: Collection[str]) -> bool:
         return question in known
     number = _read_number(name)
     return number not in ("", *known) and str(int(number) % ROTATION_OFFSET) in known
-
-
-def _describe_place(name: str, places: Mapping[str, str], file: str) -> str:
-    """An id with its row, without the name of the file, which the message already has.
-
-    >>> _describe_place("q7", {"q7": "r.tsv: row 3 (line 4)"}, "r.tsv"), _describe_place("q8", {}, "r.tsv")
-    ('q7: row 3 (line 4)', 'q8')
-    """
-    return f"{name}: {places[name].removeprefix(f'{file}: ')}" if name in places else name
 
 
 def _index_numbers(ids: Iterable[str]) -> dict[str, str]:
