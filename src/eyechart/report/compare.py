@@ -392,7 +392,7 @@ def _compare_groups(
     tested = iter(_compare_pairs(list(parts.values()), pairs, correction))
     return {
         value: GroupComparison(
-            n=len(part.ids), scores=_compute_scores(part), pairs=tuple(islice(tested, len(pairs)))
+            n=len(part.ids), scores=compute_scores(part), pairs=tuple(islice(tested, len(pairs)))
         )
         for value, part in parts.items()
     }
@@ -416,7 +416,8 @@ def _select(questions: SharedQuestions, key: str, value: str) -> SharedQuestions
     )
 
 
-def _compute_scores(questions: SharedQuestions) -> dict[str, float]:
+def compute_scores(questions: SharedQuestions) -> dict[str, float]:
+    """Each run's score on the questions, by its folder."""
     weights = questions.weights or [1.0] * len(questions.ids)
     total = math.fsum(weights)
     return {

@@ -313,14 +313,8 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
     """The value under every condition of every question with an image, with the clusters of these images."""
     [image] = runs[IMAGE]
     chances = _compute_chances(image)
-    ids, weights, clusters, own = [], [], [], []
-    for one in iterate_values(image):
-        if one.id not in chances:
-            continue
-        ids.append(one.id)
-        weights.append(one.weight)
-        clusters.append(one.cluster)
-        own.append(one.value)
+    asked = [one for one in iterate_values(image) if one.id in chances]
+    ids, own = [one.id for one in asked], [one.value for one in asked]
     values: dict[str, Sequence[float | None]] = {IMAGE: own}
     changed: dict[str, Sequence[bool | None]] = {}
     for name, several in runs.items():
@@ -339,8 +333,8 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
             values[name] = [by_id.get(one) for one in ids]
     return AuditedQuestions(
         ids=ids,
-        weights=weights,
-        clusters=clusters,
+        weights=[one.weight for one in asked],
+        clusters=[one.cluster for one in asked],
         chances=[chances[one] for one in ids],
         values=values,
         changed=changed,

@@ -27,8 +27,8 @@ def find_prices(model: Model, judges: Mapping[str, Model], options: Options) -> 
     """
     prices = {"model": find_price(model.name, _served(model), options.prices)}
     for who, judge in judges.items():
-        is_same = (judge.name, _where(judge)) == (model.name, _where(model))
-        prices[who] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
+        mine, theirs = ((one.name, _served(one).get("endpoint")) for one in (judge, model))
+        prices[who] = find_price(judge.name, _served(judge), options.prices, is_judge=mine != theirs)
     if options.batch and (price := prices["model"]) is not None:
         prices["model"] = price.halve()
     _refuse_unpriced({"model": model, **judges}, prices, options)
@@ -165,10 +165,6 @@ def _served(model: Model) -> Mapping[str, Any]:
     if not addresses:
         return model.identity
     return {**model.identity, "endpoint": addresses if len(addresses) > 1 else addresses[0]}
-
-
-def _where(model: Model) -> object:
-    return _served(model).get("endpoint")
 
 
 def _called(model: Model, who: str) -> str:

@@ -61,7 +61,8 @@ def write_hub_results(
                 hint="write two settings of a benchmark to two files",
             )
         source = {"url": url, "name": "eyechart report", **({"org": org} if org else {})}
-        entry = {"dataset": dataset, "value": _read_value(run), "date": _read_date(run)}
+        date = datetime.fromtimestamp(run.journal.read_starts()[1], UTC).date()
+        entry = {"dataset": dataset, "value": _read_value(run), "date": date.isoformat()}
         entry |= {"source": source} if url else {}
         entries.append({**entry, "notes": "; ".join(list_notes(run))})
     _write_yaml(path, entries)
@@ -268,10 +269,6 @@ def _read_value(run: Run) -> float:
     if number.value is None:
         raise UsageError(f"{run.folder} has no score", hint="finish or score the run first")
     return round(number.value * (1 if number.scale == "points" else 100), 4)
-
-
-def _read_date(run: Run) -> str:
-    return datetime.fromtimestamp(run.journal.read_starts()[1], UTC).date().isoformat()
 
 
 def _write_yaml(path: str | Path, content: Any) -> None:

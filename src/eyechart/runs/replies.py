@@ -502,9 +502,9 @@ def match_ids(loaded: LoadedReplies, samples: Iterable[Sample], file: str, bench
     if lost:
         one, many = ("reply", "replies") if replied else ("failure", "failures")
         what = f"1 {one} belongs" if len(lost) == 1 else f"{len(lost)} {many} belong"
-        places = {
-            name: f": {place.removeprefix(f'{Path(file).name}: ')}" for name, place in loaded.places.items()
-        }
+        start = f"{Path(file).name}: "  # which the message has already
+        told = loaded.places
+        places = {name: f": {told[name].removeprefix(start)}" for name in lost if name in told}
         listed = ", ".join(name + places.get(name, "") for name in lost[:3])
         raise DataError(
             f"{file}: {what} to no sample of {benchmark} (e.g. {listed})",

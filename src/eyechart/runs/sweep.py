@@ -19,7 +19,7 @@ from eyechart.errors import UsageError, join_names
 from eyechart.models.specs import parse_parameters
 from eyechart.option import list_file_keys, list_options, with_options
 from eyechart.registry import suggest_name
-from eyechart.report.compare import SharedQuestions
+from eyechart.report.compare import SharedQuestions, compute_scores
 from eyechart.report.conditions import tell_value
 from eyechart.report.pages import write_sweep_page
 from eyechart.report.sweep import Cell, Sweep, compare_cells, find_dominated, list_measures, write_verdict
@@ -213,7 +213,7 @@ def compare_sweep(
         shared = share_questions(compared, [names[str(run.folder)] for run in compared])
     labels = {run: names[run] for run in shared.values}
     pairs = compare_cells(shared, labels)
-    scores = {label: _average(shared, run) for run, label in labels.items()}
+    scores = {labels[run]: score for run, score in compute_scores(shared).items()}
     dominated: dict[str, dict[str, str]] = {cell.label: {} for cell in cells}
     measured = [cell for cell in cells if cell.label in scores]
     for measure in list_measures(measured):
@@ -266,11 +266,6 @@ def _make_cell(cell: PlannedCell, run: Run) -> Cell:
         seconds=summary.seconds,
         latency=statistics.median(latencies) if latencies else None,
     )
-
-
-def _average(shared: SharedQuestions, run: str) -> float:
-    weights = shared.weights or [1.0] * len(shared.ids)
-    return sum(w * x for w, x in zip(weights, shared.values[run], strict=True)) / sum(weights)
 
 
 def _measure_spread(
