@@ -53,18 +53,14 @@ def open_cluster(plan: Plan) -> Iterator[RayCluster]:
     with open_ray(
         options.ray_address, n_workers=options.workers, gpus_per_worker=options.gpus_per_worker
     ) as cluster:
-        _introduce(plan, cluster)
+        n = len(cluster.links)
+        said = f"Ray at {cluster.address}: {cluster.describe()}; {n} worker{'s' * (n != 1)}"
+        if options.progress:
+            print_note(f"{said}; dashboard: {cluster.dashboard}" if cluster.dashboard else said)
+        is_local = not read_capabilities(plan.model).is_endpoint
+        if is_local and not options.gpus_per_worker and "no GPUs" not in said:
+            print_note("the workers use no GPU: --gpus-per-worker 1 gives one to each")
         yield cluster
-
-
-def _introduce(plan: Plan, cluster: RayCluster) -> None:
-    n = len(cluster.links)
-    said = f"Ray at {cluster.address}: {cluster.describe()}; {n} worker{'s' * (n != 1)}"
-    if plan.options.progress:
-        print_note(f"{said}; dashboard: {cluster.dashboard}" if cluster.dashboard else said)
-    is_local = not read_capabilities(plan.model).is_endpoint
-    if is_local and not plan.options.gpus_per_worker and "no GPUs" not in said:
-        print_note("the workers use no GPU: --gpus-per-worker 1 gives one to each")
 
 
 def make_executor(

@@ -217,12 +217,9 @@ def load_sent_image(
 
 def _find_ref(result: Result, record: Mapping[str, Any], number: int) -> ImageRef | None:
     """The reference that was sent: by its origin, since a prompt may leave images out or repeat them."""
-    refs = result.sample.images
-    origin = str(record.get("origin", ""))
-    for ref in refs:
-        if origin and origin.endswith(str(ref)):  # "blank, in place of ..."
-            return ref
-    return refs[number] if number < len(refs) else None
+    refs, origin = result.sample.images, str(record.get("origin", ""))
+    sent = (ref for ref in refs if origin and origin.endswith(str(ref)))  # "blank, in place of ..."
+    return next(sent, refs[number] if number < len(refs) else None)
 
 
 def _find_boxes(

@@ -7,6 +7,7 @@ again, the judge card compares them with the new scores.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
@@ -44,11 +45,10 @@ INSTRUCTIONS = (
     "Judge the reply, not the question: the gold answer counts even if you disagree with it; say so in note.",
     "Leave the other columns as they are. Rows may be in any order; empty verdicts are left out.",
 )
-RIGHT = frozenset({"right", "correct", "yes", "y", "true", "t", "ok", "对", "正确", "是", "√", "✓", "✔"})
-WRONG = frozenset(
-    {"wrong", "incorrect", "no", "n", "false", "f", "错", "错误", "不对", "不正确", "否", "×", "✗"}
-)
-UNSURE = frozenset({"unsure", "unclear", "skip", "?", "？", "不确定"})
+_RIGHT = ("right", "correct", "yes", "y", "true", "t", "ok", "对", "正确", "是", "√", "✓", "✔")
+_WRONG = ("wrong", "incorrect", "no", "n", "false", "f", "错", "错误", "不对", "不正确", "否", "×", "✗")
+_UNSURE = ("unsure", "unclear", "skip", "?", "？", "不确定")
+WORDS = {**dict.fromkeys(_RIGHT, 1.0), **dict.fromkeys(_WRONG, 0.0), **dict.fromkeys(_UNSURE)}
 
 _WIDTHS = {"id": 16, "image": 34, "question": 40, "options": 30, "gold": 20, "reply": 60, "note": 30}
 _THUMBNAIL_SIDE = 220  # pixels
@@ -313,10 +313,8 @@ def read_verdict_word(cell: Any) -> float | None:
     """
     text = "" if cell is None else strip_guard(str(cell)).strip()
     word = text.casefold().rstrip(".!。！")
-    if not word or word in UNSURE:
-        return None
-    if word in RIGHT or word in WRONG:
-        return float(word in RIGHT)
+    if not word or word in WORDS:
+        return WORDS.get(word)
     try:
         value = float(word) if len(word) < 20 and word.isascii() else -1.0
     except ValueError:
@@ -334,9 +332,6 @@ def _read_verdicts(run: Run) -> dict[str, Any]:
 
 
 def _update_verdicts(run: Run, changes: Mapping[str, Any]) -> None:
-    with folders.lock_folder(run.folder):
-        journal = journals.Journal.create(run.folder / journals.FILE_NAME)
-        try:
-            journal.set_meta(PERSON_META, {**_read_verdicts(run), **changes})
-        finally:
-            journal.close()
+    path = run.folder / journals.FILE_NAME
+    with folders.lock_folder(run.folder), contextlib.closing(journals.Journal.create(path)) as journal:
+        journal.set_meta(PERSON_META, {**_read_verdicts(run), **changes})

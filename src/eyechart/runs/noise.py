@@ -8,6 +8,7 @@ replies are compared with each other.
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,8 +54,6 @@ async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> int:
     """Ask the drawn questions again, those that were not yet at this concurrency; returns how many were."""
     concurrency = plan.options.concurrency
     names = list_names(concurrency, int(journal.meta(LOAD) or concurrency))
-    kept = StoredCalls(journal.path)
-    preparer = make_preparer(plan)
     n_asked = 0
 
     async def ask(work: tuple[Result, str]) -> None:
@@ -75,13 +74,13 @@ async def recheck(plan: Plan, journal: Journal, executor: LocalExecutor) -> int:
         item = Answered(sample=result.sample, trial=0, key=result.key, reply=reply)
         await executor.scoring.score_beside(item, f"{plan.scorer.name}:{name}")
 
-    try:
+    with (
+        contextlib.closing(StoredCalls(journal.path)) as kept,
+        contextlib.closing(make_preparer(plan)) as preparer,
+    ):
         for name in names:
             work = ((result, name) for result in _draw(plan, journal))
             await work_on_all(work, ask, n_workers=concurrency, judge=None)
-    finally:
-        kept.close()
-        preparer.close()
     journal.flush()
     known = {int(one) for one in journal.meta(RECHECKS) or ()}
     journal.set_meta(RECHECKS, sorted(known | {concurrency}))

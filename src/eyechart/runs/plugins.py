@@ -54,9 +54,7 @@ def try_part(what: str, hint: str, call: Callable[[], Any]) -> None:
     try:
         call()
     except (TypeError, NameError, AttributeError, ImportError) as err:
-        if "'NoneType' object has no attribute" in str(
-            err
-        ):  # such as a pattern that this text does not match
+        if "'NoneType' object has no attribute" in str(err):  # as of a pattern that this text does not match
             return
         raise UsageError(f"the {what} fails on the first sample: {describe_error(err)}", hint=hint) from err
     except UsageError:
@@ -96,18 +94,13 @@ def list_benchmarks(module: ModuleType) -> dict[str, Any]:
     }
     known = list(found.values())
     for name, value in vars(module).items():
+        is_new = name not in found and value not in known
+        is_own = getattr(value, "__module__", "") == module.__name__
         if isinstance(value, Benchmark):
             found[value.name] = value
-        elif (
-            inspect.isclass(value) and value.__module__ == module.__name__ and hasattr(value, "to_benchmark")
-        ):
+        elif inspect.isclass(value) and is_own and hasattr(value, "to_benchmark"):
             found[name] = value.to_benchmark
-        elif (
-            inspect.isfunction(value)
-            and name not in found
-            and value not in known
-            and _returns_benchmark(value)
-        ):
+        elif inspect.isfunction(value) and is_new and _returns_benchmark(value):
             found[name] = value
     return found
 

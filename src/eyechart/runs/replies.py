@@ -111,8 +111,7 @@ def rescore(
     scorers = _choose_scorers(old, options)
     prices = find_judge_prices(scorers.judges, options)
     with folders.lock_folder(old.folder):
-        journal = Journal.create(old.folder / FILE_NAME)
-        try:
+        with contextlib.closing(Journal.create(old.folder / FILE_NAME)) as journal:
             # Equal ones share one object: a run has few different ones.
             seen: dict[_Outcome, _Outcome] = {}
             before = [seen.setdefault(outcome, outcome) for _, outcome in old.verdicts()]
@@ -122,8 +121,6 @@ def rescore(
             more = {"corrections": msgspec.to_builtins(given)} if given else {}
             manifest = carry_kept({**old.manifest, **more, **scorers.describe()}, old.manifest, kept)
             journal.set_meta("manifest", replace_prices(manifest, prices))
-        finally:
-            journal.close()
         new = finish_run(old.folder, session, with_files=old.has_files)
     return new, _list_changes(before, new.verdicts())
 
@@ -292,8 +289,7 @@ def score_replies(
     folder = folders.name_folder(Path(options.out), benchmark.name, model, identity)
     folders.prepare_folder(folder)
     with folders.lock_folder(folder):
-        journal = Journal.create(folder / FILE_NAME)
-        try:
+        with contextlib.closing(Journal.create(folder / FILE_NAME)) as journal:
             journal.replace_samples(samples)
             _append_replies(journal, loaded, model=model, file=" or ".join(map(str, files)))
             manifest = describe_run(benchmark, scorers, model, trials=loaded.trials, cluster=options.cluster)
@@ -301,8 +297,6 @@ def score_replies(
             journal.set_meta("manifest", replace_prices(manifest, prices))
             journal.flush()
             session = score_run(Run(folder), journal, scorers, options, prices)
-        finally:
-            journal.close()
         return finish_run(folder, session, with_files=bool(benchmark.files))
 
 

@@ -11,6 +11,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -357,10 +358,8 @@ def apply_selection(benchmark: Benchmark, options: Options) -> Benchmark:
         return benchmark
     is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
     choose = select_questions if is_circular else select
-
-    def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
-        return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
-
+    limits: dict[str, Any] = {"limit": options.limit, "ids": options.ids, "where": options.where}
+    chosen = partial(choose, **{name: value or None for name, value in limits.items()})
     return replace(benchmark, source=ChangedSource(_checked(benchmark.source), chosen))
 
 
