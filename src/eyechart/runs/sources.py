@@ -358,8 +358,8 @@ def apply_selection(benchmark: Benchmark, options: Options) -> Benchmark:
         return benchmark
     is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
     choose = select_questions if is_circular else select
-    limits: dict[str, Any] = {"limit": options.limit, "ids": options.ids, "where": options.where}
-    chosen = partial(choose, **{name: value or None for name, value in limits.items()})
+    limit, ids, where = options.limit, options.ids or None, options.where or None
+    chosen = partial(choose, limit=limit, ids=ids, where=where)
     return replace(benchmark, source=ChangedSource(_checked(benchmark.source), chosen))
 
 
