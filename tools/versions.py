@@ -56,8 +56,9 @@ def make_environment(python: Path, name: str) -> Path:
     if not done.exists() or done.read_text(encoding="utf-8") != wanted:
         subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
         pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True, cwd=ROOT)
-        subprocess.run([*pip, "--editable", EXTRAS, "--group", "dev"], check=True, cwd=ROOT)
+        subprocess.run([*pip, "uv>=0.8"], check=True, cwd=ROOT)
+        fill = [str(folder / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(inside)]
+        subprocess.run([*fill, "--editable", EXTRAS, "--group", "dev"], check=True, cwd=ROOT)
         done.write_text(wanted, encoding="utf-8")
     return inside
 
