@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET, parse_choices
-from eyechart.data.wrappers import ChangedSource
+from eyechart.data.samples import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders
 from eyechart.score.choice_rules import JUDGE_TRIES, infer

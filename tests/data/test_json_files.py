@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.files import json_files
-from eyechart.data.files.json_files import JsonLinesReader, JsonReader
+from eyechart.data.files.json_files import JsonReader
 from eyechart.data.files.rows import Blob
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
@@ -21,14 +21,14 @@ VALUES = st.recursive(
 ROWS = st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), max_size=5)
 
 
-def lines(path: Path, text: str | bytes, **options: str) -> JsonLinesReader:
+def lines(path: Path, text: str | bytes, encoding: str = "utf-8") -> JsonReader:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return JsonLinesReader(path, **options)
+    return JsonReader(path, encoding, is_lines=True)
 
 
-def listed(path: Path, text: str | bytes, **options: str) -> JsonReader:
+def listed(path: Path, text: str | bytes, encoding: str = "utf-8") -> JsonReader:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return JsonReader(path, **options)
+    return JsonReader(path, encoding)
 
 
 def only_blob(rows: Any) -> Blob:
@@ -84,7 +84,7 @@ def test_malformed_lines_are_named(tmp_path: Path, line: str, message: str) -> N
     assert [row.values["a"] for row in rows] == [1, 3]
     assert f"a.jsonl: {message}" in problems[0].message
     with pytest.raises(DataError):
-        list(JsonLinesReader(tmp_path / "a.jsonl").rows(()))
+        list(JsonReader(tmp_path / "a.jsonl", is_lines=True).rows(()))
 
 
 def test_nan_is_a_missing_value(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eyechart.data.selection import select
+from eyechart.data.samples import select
 from eyechart.errors import UsageError
 from eyechart.types import Sample
 

@@ -7,7 +7,8 @@ from eyechart.catalogue.suites import read_suite
 from eyechart.data.files.picture_folder import open_folder
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.texts import read_texts
-from eyechart.data.source import FileSource, SourceOptions, open_source
+from eyechart.data.samples import FileSource
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, EyechartError, ImageError, UsageError
 from eyechart.types import ImageRef, Source
 from support.files import jsonl, picture, picture_base64

@@ -19,7 +19,8 @@ from PIL import Image
 from eyechart.data.files import sheets
 from eyechart.data.files.clean import write_clean
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.source import FileSource, SourceOptions, open_source
+from eyechart.data.samples import FileSource
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, ImageError, UsageError
 from eyechart.types import Sample
 from support.command import eyechart

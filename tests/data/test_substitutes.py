@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from eyechart.data.images.substitutes import BlankImages, make_blank, shuffle_source
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Image, ImageRef, Sample
 

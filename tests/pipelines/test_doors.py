@@ -15,7 +15,7 @@ import pytest
 
 from eyechart.compat import activate
 from eyechart.compat.evalscope import run_task
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.pipelines.infochartqa.score import check
 from eyechart.pipelines.insight_o3.arguments import Arguments
 from eyechart.pipelines.insight_o3.evaluate import evaluate as evaluate_insight

@@ -131,7 +131,7 @@ def test_counts_add_up_to_the_same_in_any_order(rows: list[tuple[str | None, str
 
 
 def test_an_unknown_aggregate_is_refused_before_anything_is_asked() -> None:
-    from eyechart.data.wrappers import MemorySource
+    from eyechart.data.samples import MemorySource
     from eyechart.errors import UnknownName
     from eyechart.prompt.default import build_custom_prompt
     from eyechart.runs.plan import RunScorers, bind_scorers, describe_run

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError
 from eyechart.runs.replies import LoadedReplies, load_log, load_table, match_ids, read_log_questions
 from eyechart.types import LogEntry, Replies, Reply, ReplyLog, Sample

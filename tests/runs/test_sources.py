@@ -7,9 +7,8 @@ from typing import Any, Literal
 import pytest
 
 import eyechart as ec
-from eyechart.data.selection import select_questions
+from eyechart.data.samples import MemorySource, select_questions
 from eyechart.data.source import open_source
-from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, UnknownName, UsageError
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import benchmark, benchmarks

@@ -162,8 +162,8 @@ class Entry:
     ) -> Benchmark:
         from eyechart.catalogue.questions import Questions
         from eyechart.data.files.formats import resolve_origin
+        from eyechart.data.samples import ChangedSource, LazySource
         from eyechart.data.source import SourceOptions
-        from eyechart.data.wrappers import ChangedSource, LazySource
 
         ways, card = self.ways, self.card
         is_named = kit is not None

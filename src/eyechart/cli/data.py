@@ -19,7 +19,7 @@ from eyechart.data.columns.lint import check_source
 from eyechart.data.files.clean import write_clean
 from eyechart.data.files.download import choose_files, download, find_local, look_up, measure, verify
 from eyechart.data.files.hub import is_hub, names_file, parse_hub
-from eyechart.data.wrappers import get_reasons
+from eyechart.data.samples import get_reasons
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_count, read_given_options
 from eyechart.registry import (

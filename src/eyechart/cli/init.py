@@ -16,7 +16,7 @@ from eyechart.cli.config import is_config
 from eyechart.console import check_targets, load_dotenv, note
 from eyechart.data.files.formats import SUFFIXES
 from eyechart.data.files.picture_folder import holds_images
-from eyechart.data.wrappers import find_file_source
+from eyechart.data.samples import find_file_source
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write
 from eyechart.registry import Execute, command

@@ -250,7 +250,7 @@ def evaluate_all(
     suite: Suite | None = None,
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
-    from eyechart.data.wrappers import get_reasons
+    from eyechart.data.samples import get_reasons
     from eyechart.models.process import keep_servers
     from eyechart.runs.cost import find_unpriced
     from eyechart.runs.evaluate import evaluate

@@ -13,7 +13,7 @@ from typing import Any
 
 from eyechart.console import JSON_HELP, RUN_HELP, note, print_json, print_rich
 from eyechart.data.images.boxes import describe_boxes
-from eyechart.data.selection import select
+from eyechart.data.samples import select
 from eyechart.errors import UsageError
 from eyechart.option import read_count, read_pairs
 from eyechart.registry import Execute, command, suggest_name

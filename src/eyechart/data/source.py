@@ -10,14 +10,14 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from eyechart.data.columns.answers import write_with_point
 from eyechart.data.columns.chat import COLUMNS as CHAT_COLUMNS
 from eyechart.data.columns.chat import ChatReader, find_chat_column
-from eyechart.data.columns.image_columns import ImageCells, is_image_name
+from eyechart.data.columns.image_columns import ImageSearch, is_image_name
 from eyechart.data.columns.meaning import (
     ALIASES,
     Detection,
@@ -32,58 +32,18 @@ from eyechart.data.columns.meaning import ChangeRow as ChangeRow  # callers impo
 from eyechart.data.columns.meaning import SourceOptions as SourceOptions
 from eyechart.data.columns.names import find_candidates
 from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
-from eyechart.data.files.hub import HubReader, fetch_file, is_hub, open_hub, parse_hub
-from eyechart.data.files.json_files import JsonLinesReader, JsonReader
+from eyechart.data.files.hub import fetch_file, is_hub, open_hub, parse_hub
+from eyechart.data.files.json_files import JsonReader
 from eyechart.data.files.nested import NestedReader, list_paths
 from eyechart.data.files.parquet import ParquetReader
-from eyechart.data.files.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, raise_problem
+from eyechart.data.files.rows import OnProblem, Reader, Row, raise_problem
 from eyechart.data.files.sheets import WorkbookReader
 from eyechart.data.files.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
 from eyechart.data.files.tables import DelimitedReader, check_encoding
-from eyechart.data.sample_reader import ImageSearch, SampleReader
+from eyechart.data.samples import FileSource, SampleReader
 from eyechart.errors import DataError, UsageError, join_names
-from eyechart.types import ImageRef, Sample
 
 _DETECTION_ROWS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """Samples of one file, or of one split of a hub data set, read lazily, any number of times."""
-
-    name: str
-    path: Path
-    detection: Detection
-    options: SourceOptions
-    reader: Reader = field(repr=False)
-    _search: ImageSearch | None = field(default=None, repr=False)  # for images that are elsewhere
-
-    @property
-    def origin(self) -> str:
-        """The path of the file, or the name of the data set."""
-        return str(self.path)
-
-    def __iter__(self) -> Iterator[Sample]:
-        """All samples, in the file's order; a malformed row raises `DataError`."""
-        return self.read()
-
-    def read(self, on_problem: OnProblem = raise_problem) -> Iterator[Sample]:
-        """All samples; a malformed row is passed to `on_problem`, and skipped if that returns."""
-        return self._reading(on_problem).samples()
-
-    def rows_with_images(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
-        """All rows unchanged, each with its images, for callers that interpret the columns themselves."""
-        return self._reading(raise_problem).rows()
-
-    def _reading(self, on_problem: OnProblem) -> SampleReader:
-        cells = ImageCells(
-            str(self.path),
-            _path_rules(self).to_ref,
-            self.options.allow_urls,
-            self.detection.encoding,
-            "hub" if self.detection.format == "hub" else "parquet",
-        )
-        return SampleReader(self.path, self.reader, self.detection, cells, on_problem, self._search)
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
@@ -100,15 +60,9 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
             return _open_hub(str(spec), options)
         spec, options = fetch_file(named), replace(options, allow_absolute=False)
     found = find_file(spec)
-    path = found.path
-    encoding = check_encoding(options.encoding)
+    path, encoding = found.path, check_encoding(options.encoding)
     format, why = (options.format, "as given") if options.format else guess_format(path)
-    if options.encoding and format in ("parquet", "xlsx"):
-        raise UsageError(f"{path.name}: --encoding does not apply to {format}", hint="leave out --encoding")
-    if options.delimiter and format not in ("csv", "tsv"):
-        raise UsageError(f"{path.name}: --delimiter does not apply to {format}", hint="leave out --delimiter")
-    if options.sheet is not None and format != "xlsx":
-        raise UsageError(f"{path.name}: --sheet applies to workbooks (.xlsx)", hint="leave out --sheet")
+    _refuse_unfitting(path, format, options)
     layout = None if options.is_official else _find_layout(path, format, options)
     encoding = layout.encoding if layout else encoding
     # The first rows are read as plain text: types are inferred only when all rows are read.
@@ -127,12 +81,21 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if layout is not None and (commas := _find_decimal(layout, text_reader, detection, options)):
         detection = replace(detection, has_decimal_commas=True)
         remarks += [f"numbers in the answers have a decimal comma: {commas}"] * (options.decimal is None)
-    facts = [
-        remark for remark in remarks if not remark.startswith("columns: ")
-    ]  # reasons name them one by one
+    facts = [one for one in remarks if not one.startswith("columns: ")]  # reasons name them one by one
     reasons = (f"{format}: {why}", *detection.reasons, *facts)
     detection = replace(detection, reasons=reasons, remarks=tuple(remarks))
     return _search_images(FileSource(found.name, path, detection, options, reader))
+
+
+def _refuse_unfitting(path: Path, format: str, options: SourceOptions) -> None:
+    """Raise `UsageError` for an option that does not apply to the format."""
+    for flag, is_given, formats, why in (
+        ("encoding", bool(options.encoding), ("csv", "tsv", "jsonl", "json"), f"does not apply to {format}"),
+        ("delimiter", bool(options.delimiter), ("csv", "tsv"), f"does not apply to {format}"),
+        ("sheet", options.sheet is not None, ("xlsx",), "applies to workbooks (.xlsx)"),
+    ):
+        if is_given and format not in formats:
+            raise UsageError(f"{path.name}: --{flag} {why}", hint=f"leave out --{flag}")
 
 
 def _search_images(source: FileSource) -> FileSource:
@@ -140,7 +103,8 @@ def _search_images(source: FileSource) -> FileSource:
     if source.options.is_official or not source.detection.images:
         return source
     search = ImageSearch(str(Path(source.options.image_root or source.path.parent).absolute()))
-    n_images = replace(source, _search=search)._reading(raise_problem).look_for_images(_DETECTION_ROWS)
+    searching = replace(source, search=search)
+    n_images = SampleReader(searching).look_for_images(_DETECTION_ROWS, search)
     text, place = next(((text, place) for text, place in search.found.items() if place), ("", ""))
     if not place:
         alike = [path for written in search.found for path in search.list_alike(written)]
@@ -154,7 +118,7 @@ def _search_images(source: FileSource) -> FileSource:
     remark = f"images are found by name: {text} is {shown} (--image-root changes it)"
     said = source.detection
     said = replace(said, reasons=(*said.reasons, remark), remarks=(*said.remarks, remark))
-    return replace(source, detection=said, _search=search)
+    return replace(searching, detection=said)
 
 
 def _find_layout(path: Path, format: str, options: SourceOptions) -> Layout | None:
@@ -231,12 +195,9 @@ def open_table(
     path: Path, format: str, options: SourceOptions, is_header: Callable[[Sequence[str]], bool]
 ) -> Reader:
     """The rows of a table whose header `is_header` recognises, for callers that know its columns."""
-    if format == "xlsx":
-        return WorkbookReader(path, is_header, options.sheet)
-    layout = None
-    if format in SEPARATORS:
-        layout = sniff_table(path, format, is_header, lambda names: False)
-    return open_reader(path, format, layout.encoding if layout else "utf-8", options, layout)
+    is_text = format in SEPARATORS
+    layout = sniff_table(path, format, is_header, lambda names: False) if is_text else None
+    return _open_plain(path, format, layout.encoding if layout else "utf-8", options, layout, is_header)
 
 
 def _remarks_of(reader: Reader) -> list[str]:
@@ -291,7 +252,8 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     detection = replace(detect_rows(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
     reason = f"hub: split {hub.loaded.split or 'unnamed'}, {len(hub.loaded.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
-    return FileSource(parse_hub(spec).name, path, detection, options, reader)
+    rules = hub.path_rules(options.image_root)
+    return FileSource(parse_hub(spec).name, path, detection, options, reader, rules)
 
 
 def detect_rows(
@@ -340,7 +302,7 @@ def open_reader(
     path: Path, format: str, encoding: str, options: SourceOptions, layout: Layout | None = None
 ) -> Reader:
     """The row reader for a format, with the changes of a benchmark to its rows."""
-    reader = _open_plain(path, format, encoding, options, layout)
+    reader = _open_plain(path, format, encoding, options, layout, _names_question(options))
     if options.change_row is None or format not in options.change_formats:
         return reader
     images = reader.image_columns() if isinstance(reader, ParquetReader) else ()
@@ -348,11 +310,16 @@ def open_reader(
 
 
 def _open_plain(
-    path: Path, format: str, encoding: str, options: SourceOptions, layout: Layout | None
+    path: Path,
+    format: str,
+    encoding: str,
+    options: SourceOptions,
+    layout: Layout | None,
+    is_header: Callable[[Sequence[str]], bool],
 ) -> Reader:
-    if options.cells == "pandas" and format not in ("tsv", "csv"):
+    if options.cells == "pandas" and format not in SEPARATORS:
         raise UsageError(f"{path.name}: cells='pandas' applies to TSV and CSV files, not to {format}")
-    if format in ("tsv", "csv"):
+    if format in SEPARATORS:
         table = DelimitedReader(path, format, encoding, options.cells == "pandas")
         if layout is not None:
             table.delimiter = layout.delimiter
@@ -360,11 +327,9 @@ def _open_plain(
                 table.names, table.skipped = header.names, header.above + header.n_rows - 1
         return table
     if format == "xlsx":
-        return WorkbookReader(path, _names_question(options), options.sheet, options.allow_urls)
-    if format == "jsonl":
-        return JsonLinesReader(path, encoding)
-    if format == "json":
-        return JsonReader(path, encoding)
+        return WorkbookReader(path, is_header, options.sheet, options.allow_urls)
+    if format in ("jsonl", "json"):
+        return JsonReader(path, encoding, is_lines=format == "jsonl")
     if format == "parquet":
         return ParquetReader(path)
     known = ", ".join(dict.fromkeys(SUFFIXES.values()))
@@ -422,18 +387,3 @@ class ChangedRows:
 
 def _has_id(row: Row) -> bool:
     return any(name in row.values for name in ALIASES["id"])
-
-
-def _path_rules(source: FileSource) -> PathRules:
-    options = source.options
-    if source.detection.format == "hub":
-        reader = source.reader.reader if isinstance(source.reader, ChangedRows) else source.reader
-        assert isinstance(reader, HubReader)
-        return reader.path_rules(options.image_root)
-    lmu = next((root for root in list_lmu_roots() if root.is_dir()), None)
-    roots = [source.path.parent]
-    roots += [Path(options.image_root)] if options.image_root else []
-    roots += [lmu / "images" / source.name] if lmu else []
-    roots.append(Path())
-    unique = list(dict.fromkeys(str(root.absolute()) for root in roots))
-    return PathRules(unique, options.allow_absolute, source._search.find if source._search else None)

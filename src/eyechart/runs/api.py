@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, overload
 
-from eyechart.data.wrappers import Samples
+from eyechart.data.samples import Samples
 from eyechart.errors import UsageError
 from eyechart.option import list_option_names, with_options
 from eyechart.runs.evaluate import evaluate

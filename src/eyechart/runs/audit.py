@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from eyechart.circular import rotate_sample
-from eyechart.data.wrappers import ChangedSource
+from eyechart.data.samples import ChangedSource
 from eyechart.errors import UsageError
 from eyechart.files import atomic_write
 from eyechart.option import list_option_names

@@ -15,7 +15,7 @@ from typing import Any
 
 from eyechart.data.files.json_files import read_bytes
 from eyechart.data.images.texts import IMAGE_PATHS, read_caption_lines
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.files import atomic_write
 from eyechart.option import list_option_names

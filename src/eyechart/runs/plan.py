@@ -18,7 +18,7 @@ import msgspec
 from eyechart import __version__
 from eyechart.data.columns.fields import read_schema
 from eyechart.data.images.substitutes import BlankImages
-from eyechart.data.wrappers import find_file_source, list_columns
+from eyechart.data.samples import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup
 from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
 from eyechart.errors import EyechartError, UsageError, name_role

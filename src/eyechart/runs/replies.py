@@ -22,7 +22,7 @@ import msgspec
 
 from eyechart.data.columns.choices import ROTATION_OFFSET
 from eyechart.data.files.replies import open_questions, parse_failure, read_log, read_replies, recognise
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.engine.budget import BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
 from eyechart.engine.pool import StopSignal

@@ -25,9 +25,8 @@ from eyechart.data.files.formats import UnknownFile, find_file
 from eyechart.data.files.hub import is_hub, parse_hub
 from eyechart.data.files.picture_folder import holds_images, open_folder
 from eyechart.data.files.records import is_table, open_memory
-from eyechart.data.selection import select, select_questions
+from eyechart.data.samples import ChangedSource, find_file_source, select, select_questions
 from eyechart.data.source import SourceOptions, open_source
-from eyechart.data.wrappers import ChangedSource, find_file_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, adapt_hint, join_names
 from eyechart.files import look_beside
 from eyechart.models.specs import refuse_unknown

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.wrappers import get_remarks
+from eyechart.data.samples import get_remarks
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.prompt import (

@@ -20,13 +20,10 @@ import msgspec
 
 from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns.image_columns import MediaColumn, MediaDetector, guess_media
-from eyechart.data.columns.meaning import is_loose_id
 from eyechart.data.files.rows import find_row_number
 from eyechart.data.files.tables import NA_WORDS
 from eyechart.data.images.loading import ImageLoader, MissingImage
-from eyechart.data.sample_reader import DuplicateId
-from eyechart.data.source import FileSource
-from eyechart.data.wrappers import find_file_source, get_reasons, get_remarks
+from eyechart.data.samples import DuplicateId, FileSource, find_file_source, get_reasons, get_remarks
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
 from eyechart.registry import find_benchmark_by_columns
@@ -180,7 +177,7 @@ class Lint:
         self.file = find_file_source(source)  # None: a benchmark reads the columns in its own way
         fields = self.file.detection.fields if self.file else {}
         self.expects_images = "image" in fields or needs_images
-        self.ids_may_repeat = is_loose_id(fields.get("id", ("",))[0])
+        self.ids_may_repeat = self.file is not None and self.file.detection.ids_may_repeat
         self.keeps_golds = bool(
             self.file and self.file.detection.keeps_golds and not self.file.options.is_official
         )

@@ -111,6 +111,7 @@ class Detection:
     tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and what later rows may have
     columns: tuple[str, ...] = ()
     like_options: tuple[str, ...] = ()  # unused columns that look like options
+    ids_may_repeat: bool = False  # or be missing, see `is_loose_id`
     images: tuple[tuple[str, ...], ...] = ()  # for each image of a row, the columns it may be in
     media: tuple[MediaColumn, ...] = ()  # columns that look like images or videos but are not used
     unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
@@ -263,6 +264,7 @@ def detect(
         letters=letters,
         tried=tried,
         columns=tuple(columns),
+        ids_may_repeat="id" in fields and is_loose_id(fields["id"][0]),
         like_options=() if letters or "options" in fields else like,
         images=images,
         media=tuple(media),
@@ -470,7 +472,7 @@ def parse_row(row: Row, detection: Detection, where: str, place: Place) -> Sampl
 
     sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
     if not sample_id:
-        if not is_loose_id(fields["id"][0]):
+        if not detection.ids_may_repeat:
             raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
         sample_id = str(row.number)
     cells = list(select_image_cells(values, detection.images))

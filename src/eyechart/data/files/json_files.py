@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -75,111 +75,92 @@ def _image_value(line: bytes, raw: msgspec.Raw, offset: int) -> Any:
             return Blob(content, begin) if content else None
         decoded = msgspec.json.decode(text, type=str).encode()
         return Blob(decoded, begin, content) if decoded else None
-    value = msgspec.json.decode(text)
-    if isinstance(value, list):
-        whole = Blob(line, offset)
-        return [_located(whole, item) if isinstance(item, str) else item for item in value]
-    return value
+    value, whole = msgspec.json.decode(text), Blob(line, offset)
+    if not isinstance(value, list):
+        return value
+    items = [item.encode() if isinstance(item, str) else item for item in value]
+    return [
+        Blob(item, whole.find(item) if len(item) > _LONG else -1) if isinstance(item, bytes) else item
+        for item in items
+    ]
 
 
-def _located(whole: Blob, item: str) -> Blob:
-    data = item.encode()
-    return Blob(data, whole.find(data) if len(data) > _LONG else -1)
-
-
-class JsonLinesReader(msgspec.Struct):
-    """Rows of a JSON Lines file."""
+class JsonReader(msgspec.Struct):
+    """Rows of a JSON file that holds a list, or an object of rows; with `is_lines` of a JSON Lines file."""
 
     path: Path
     encoding: str = "utf-8"
+    is_lines: bool = False
 
     def columns(self) -> tuple[str, ...]:
         return ()
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; blank lines are skipped."""
+        encoding = self.encoding if self.is_lines else "utf-8"
+        found = self._walk_lines() if self.is_lines else self._walk_elements()
+        for number, (key, line, offset, text) in enumerate(found, start=1):
+            try:
+                if encoding != "utf-8":
+                    text, offset = text.decode(encoding).encode(), -1
+                values = decode_record(text, offset, blobs)
+            except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as err:
+                where = name_row(self.path, number, line)
+                on_problem(_explain(err, text, where, encoding, is_line=self.is_lines))
+                continue
+            if key is not None and not any(name in values for name in ALIASES["id"]):
+                values = {"id": key, **values}
+            yield Row(number, line, values)
+
+    def _walk_lines(self) -> Iterator[tuple[None, int, int, bytes]]:
+        """Number, offset and text of each line that is not blank, after a key that lines do not have."""
         with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
             head = file.read(4)
             refuse_wide_text(self.path, head)
             offset = file.seek(len(BOM) if head.startswith(BOM) else 0)
-            number = line_number = 0
+            n_rows = line_number = 0
             while line := file.readline(MAX_ROW_BYTES + 1):
                 line_number += 1
-                begin, offset = offset, offset + len(line)
                 if len(line) > MAX_ROW_BYTES:
-                    where = name_row(self.path, number + 1, line_number)
+                    where = name_row(self.path, n_rows + 1, line_number)
                     raise DataError(f"{where}: no line break within {MAX_ROW_BYTES // 1024 // 1024} MB")
-                if line.isspace():
-                    continue
-                number += 1
-                yield from _read_row(self, line, begin, Row(number, line_number, {}), blobs, on_problem)
+                if not line.isspace():
+                    n_rows += 1
+                    yield None, line_number, offset, line
+                offset += len(line)
 
-
-class JsonReader(msgspec.Struct):
-    """Rows of a JSON file that holds a list, or an object of rows."""
-
-    path: Path
-    encoding: str = "utf-8"
-
-    def columns(self) -> tuple[str, ...]:
-        return ()
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        with self._open() as file:
-            is_copy = isinstance(file, BytesIO)
-            reader = JsonReader(self.path) if is_copy else self  # the transcoded copy is UTF-8
-            for number, (key, offset, element) in enumerate(walk_rows(file, self.path), start=1):
-                begin = -1 if is_copy else offset
-                for row in _read_row(reader, element, begin, Row(number, 0, {}), blobs, on_problem):
-                    has_id = key is None or any(name in row.values for name in ALIASES["id"])
-                    yield row if has_id else Row(number, 0, {"id": key, **row.values})
-
-    def _open(self) -> BinaryIO:
-        if self.encoding != "utf-8":
-            return self._transcoded()
-        return self.path.open("rb", buffering=_BUFFER_BYTES)
-
-    def _transcoded(self) -> BinaryIO:
-        """The whole file as UTF-8: in other encodings a brace byte may be part of a character."""
+    def _walk_elements(self) -> Iterator[tuple[str | None, int, int, bytes]]:
+        """The elements of a JSON file, as UTF-8: elsewhere a brace byte may be part of a character."""
+        if self.encoding == "utf-8":
+            with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
+                for key, offset, text in walk_rows(file, self.path):
+                    yield key, 0, offset, text
+            return
         data = self.path.read_bytes()
         try:
-            return BytesIO(data.decode(self.encoding).encode())
+            copy = BytesIO(data.decode(self.encoding).encode())
         except UnicodeDecodeError as err:
             raise make_decode_error(self.path.name, "?", data[err.start :][:200], self.encoding) from err
+        for key, _, text in walk_rows(copy, self.path):
+            yield key, 0, -1, text
 
 
-def _read_row(
-    reader: JsonLinesReader | JsonReader,
-    text: bytes,
-    offset: int,
-    row: Row,
-    blobs: Collection[str],
-    on_problem: OnProblem,
-) -> Iterator[Row]:
-    """The row with its values; none after reporting a problem."""
-    where = name_row(reader.path, row.number, row.line)
-    try:
-        if reader.encoding != "utf-8":
-            text, offset = text.decode(reader.encoding).encode(), -1
-        yield Row(row.number, row.line, decode_record(text, offset, blobs))
-    except UnicodeDecodeError:
-        on_problem(make_decode_error(where, _broken_column(text), text, reader.encoding))
-    except msgspec.ValidationError as err:
+def _explain(err: Exception, text: bytes, where: str, encoding: str, *, is_line: bool) -> DataError:
+    """What is wrong with the text of a row."""
+    if isinstance(err, UnicodeDecodeError):
+        return make_decode_error(where, _broken_column(text), text, encoding)
+    if isinstance(err, msgspec.ValidationError):
         if "`object`" in str(err):
             hint = "each row must name its values; in pandas use df.to_json(..., orient='records')"
-            what = f'a row must be an object like {{"question": ...}} ({err})'
-        else:
-            what, hint = f"a value cannot be read: {err}", "write it as a string, in quotes"
-        on_problem(DataError(f"{where}: {what}", hint=hint))
-    except (msgspec.DecodeError, RecursionError) as err:
-        if not _is_text(text):
-            on_problem(make_decode_error(where, "?", text, reader.encoding))
-            return
-        begin = text[:60].decode("utf-8", "replace").strip()
-        hint = "write one complete object per line" if row.line else "validate the file with a JSON tool"
-        if not begin:
-            hint = "remove the extra comma before it"
-        on_problem(DataError(f"{where}: invalid JSON: {err} (the row begins {begin!r})", hint=hint))
+            return DataError(f'{where}: a row must be an object like {{"question": ...}} ({err})', hint=hint)
+        return DataError(f"{where}: a value cannot be read: {err}", hint="write it as a string, in quotes")
+    if not _is_text(text):
+        return make_decode_error(where, "?", text, encoding)
+    begin = text[:60].decode("utf-8", "replace").strip()
+    hint = "write one complete object per line" if is_line else "validate the file with a JSON tool"
+    if not begin:
+        hint = "remove the extra comma before it"
+    return DataError(f"{where}: invalid JSON: {err} (the row begins {begin!r})", hint=hint)
 
 
 def _is_text(text: bytes) -> bool:
@@ -191,12 +172,8 @@ def _is_text(text: bytes) -> bool:
 
 
 def _broken_column(text: bytes) -> str:
-    try:
-        for name, raw in _RECORD.decode(text).items():
-            if not _is_text(bytes(raw)):
-                return name
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return next((name for name, raw in _RECORD.decode(text).items() if not _is_text(bytes(raw))), "?")
     return "?"
 
 

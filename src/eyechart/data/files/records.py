@@ -21,8 +21,8 @@ import pybase64
 
 from eyechart.data.columns.answers import to_text
 from eyechart.data.files.rows import OnProblem, Row, raise_problem
-from eyechart.data.source import FileSource, SourceOptions, detect_rows
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import FileSource, MemorySource
+from eyechart.data.source import SourceOptions, detect_rows
 from eyechart.errors import UsageError
 from eyechart.types import ImageRef, Sample, Source
 from eyechart.validate import check_samples

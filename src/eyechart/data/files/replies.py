@@ -24,7 +24,8 @@ from eyechart.data.files.records import RecordsReader
 from eyechart.data.files.rows import Reader, Row, name_row, read_literal
 from eyechart.data.files.sheets import FIRST, WorkbookReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.files.tables import BOM
-from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
+from eyechart.data.samples import FileSource
+from eyechart.data.source import SourceOptions, open_reader, open_source
 from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage

@@ -16,7 +16,7 @@ from zlib import compressobj, crc32
 
 import msgspec
 
-from eyechart.data.wrappers import ChangedSource
+from eyechart.data.samples import ChangedSource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Image, ImageRef, Sample, Source
 

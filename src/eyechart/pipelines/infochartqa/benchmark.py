@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.data.files.formats import resolve_origin
-from eyechart.data.wrappers import LazySource
+from eyechart.data.samples import LazySource
 from eyechart.pipelines.infochartqa.data import HUB, PAIR, open_infochartqa, read_model_response
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark, Card, Message, Sample

@@ -25,8 +25,8 @@ from eyechart.data.files.formats import find_file, guess_format
 from eyechart.data.files.hub import list_splits, open_hub, parse_hub
 from eyechart.data.files.json_files import read_row_texts, translate_json_errors
 from eyechart.data.files.rows import Blob, PathRules, Reader, Row, name_row, read_literal
+from eyechart.data.samples import MemorySource
 from eyechart.data.source import SourceOptions, open_reader
-from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, NO_RESPONSE
 from eyechart.types import ImageRef, Replies, Reply, Sample

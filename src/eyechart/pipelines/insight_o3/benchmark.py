@@ -23,8 +23,8 @@ from eyechart.data.columns.meaning import to_text
 from eyechart.data.files.formats import find_file, guess_format
 from eyechart.data.files.rows import PathRules, Row, name_row
 from eyechart.data.images.boxes import TARGET_BOXES
+from eyechart.data.samples import LazySource
 from eyechart.data.source import SourceOptions, open_reader
-from eyechart.data.wrappers import LazySource
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.insight_o3.score import OFFICIAL_GOLD
 from eyechart.prompt.default import with_system

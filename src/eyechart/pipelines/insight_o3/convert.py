@@ -24,7 +24,8 @@ from eyechart.data.files.formats import guess_format
 from eyechart.data.files.hub import fetch_repository, is_hub, open_hub
 from eyechart.data.files.rows import Blob, Row, name_row
 from eyechart.data.images.loading import ImageLoader, MissingImage
-from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
+from eyechart.data.samples import FileSource
+from eyechart.data.source import SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
 from eyechart.files import atomic_write
 from eyechart.pipelines.insight_o3.benchmark import DATASETS, Dataset

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import msgspec
 
 from eyechart.data.columns.choices import LETTERS, label_choices
-from eyechart.data.files.json_files import JsonLinesReader, translate_json_errors
+from eyechart.data.files.json_files import JsonReader, translate_json_errors
 from eyechart.data.files.rows import Reader, name_row
 from eyechart.data.files.sheets import refuse_bomb
 from eyechart.errors import DataError
@@ -53,7 +53,7 @@ def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
 
 def read_lines(path: Path, kind: type[T], reader: Reader | None = None) -> Iterator[tuple[T, str]]:
     """The entries of a file of JSON lines (or of another reader), each with its place."""
-    for row in (reader or JsonLinesReader(path)).rows(()):
+    for row in (reader or JsonReader(path, is_lines=True)).rows(()):
         where = name_row(path, row.number, row.line)
         yield convert_entry(row.values, kind, where), where
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.wrappers import ChangedSource, LazySource
+from eyechart.data.samples import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.data import open_multi, read_replies

@@ -97,7 +97,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _execute(args: argparse.Namespace) -> int:
-    from eyechart.data.wrappers import get_remarks
+    from eyechart.data.samples import get_remarks
     from eyechart.pipelines.multi.inference import prepare_inference
 
     said = read_given_options(MultiArguments, args)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from eyechart.data.files.json_files import read_bytes
 from eyechart.data.images.texts import IMAGE_PATHS, read_caption_lines
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi import files
 from eyechart.pipelines.multi.arguments import MultiOptions, Numbering

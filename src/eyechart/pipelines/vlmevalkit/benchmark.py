@@ -19,8 +19,8 @@ from eyechart.circular import rotate_sample
 from eyechart.data.columns.choices import ROTATION_OFFSET
 from eyechart.data.files.formats import UnknownFile, find_file, guess_format, resolve_origin
 from eyechart.data.files.replies import open_questions
-from eyechart.data.source import FileSource, SourceOptions, open_source
-from eyechart.data.wrappers import ChangedSource, LazySource
+from eyechart.data.samples import ChangedSource, FileSource, LazySource
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import BenchmarkFactory, benchmark

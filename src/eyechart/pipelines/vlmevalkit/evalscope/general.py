@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from eyechart.data.columns.image_columns import ImageCells
 from eyechart.data.files.rows import Blob, Row, name_row
+from eyechart.data.samples import MemorySource
 from eyechart.data.source import SourceOptions, open_reader
-from eyechart.data.wrappers import MemorySource
 from eyechart.errors import DataError, EyechartError, join_names
 from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
     RULES,

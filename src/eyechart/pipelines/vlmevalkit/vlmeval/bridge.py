@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eyechart.data.columns.image_columns import IMAGE_SUFFIXES
 from eyechart.data.files.rows import PathRules
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.wrappers import MemorySource
+from eyechart.data.samples import MemorySource
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
 from eyechart.models.specs import make_model

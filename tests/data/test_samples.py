@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from eyechart.data.wrappers import ChangedSource, LazySource, MemorySource
+from eyechart.data.samples import ChangedSource, LazySource, MemorySource
 from eyechart.errors import DataError
 from eyechart.types import Sample, Source
 
