@@ -250,7 +250,7 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     options = replace(options, fields=fields, allow_absolute=False)
     path = Path(hub.origin)
     detection = replace(detect_rows(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
-    reason = f"hub: split {hub.loaded.split or 'unnamed'}, {len(hub.loaded.dataset):,} rows"
+    reason = f"hub: split {hub.split or 'unnamed'}, {len(hub.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
     rules = hub.path_rules(options.image_root)
     return FileSource(parse_hub(spec).name, path, detection, options, reader, rules)

@@ -13,7 +13,6 @@ from eyechart.data.columns.lint import check_source
 from eyechart.data.files.hub import (
     is_reachable,
     list_splits,
-    load_split,
     open_hub,
     parse_hub,
     raise_explained,
@@ -399,7 +398,7 @@ def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)  # as the library does between its attempts
     with pytest.raises(DataError, match="not in the cache, and the hub cannot be reached") as caught:
-        load_split("hf:someone/nothing")
+        open_hub("hf:someone/nothing")
     assert "check the connection" in caught.value.hint
     assert slept == []
     assert not constants.HF_HUB_OFFLINE

@@ -65,6 +65,11 @@ class HubSpec:
         return f"{PREFIX}{self.place}{part}" + (f"@{self.revision}" if self.revision else "")
 
     @property
+    def commit(self) -> str | None:
+        """The revision as the library takes it."""
+        return self.revision or None
+
+    @property
     def is_file(self) -> bool:
         """Whether the part is a file of the repository."""
         return names_file(self.part)
@@ -227,24 +232,19 @@ def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
         raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
     if not spec.is_local:
         raise_if_unavailable(spec.place, err)
-    if isinstance(err, EntryNotFoundError) and spec.is_file:
-        page = f"https://huggingface.co/datasets/{spec.place}/tree/main"
-        raise DataError(f"{spec}: no such file in the repository", hint=f"see {page}") from err
-    if isinstance(err, FileNotFoundError) and spec.is_local:
-        raise DataError(
-            f"{spec}: no data files in this folder",
-            hint="expected Parquet, JSONL, CSV, or a folder written by save_to_disk",
-        ) from err
-    if isinstance(err, FileNotFoundError):
-        raise DataError(
-            f"{spec}: {get_first_line(err)}",
-            hint="check the name; for a private or gated data set, log in first: hf auth login",
-        ) from err
     cause = err.__cause__ or err
-    raise DataError(
-        f"{spec}: cannot be loaded: {type(cause).__name__}: {get_first_line(cause)}",
-        hint="check that its files are complete; a git clone needs git lfs for large files",
-    ) from err
+    what = f"cannot be loaded: {type(cause).__name__}: {get_first_line(cause)}"
+    hint = "check that its files are complete; a git clone needs git lfs for large files"
+    if isinstance(err, EntryNotFoundError) and spec.is_file:
+        what = "no such file in the repository"
+        hint = f"see https://huggingface.co/datasets/{spec.place}/tree/main"
+    elif isinstance(err, FileNotFoundError) and spec.is_local:
+        what = "no data files in this folder"
+        hint = "expected Parquet, JSONL, CSV, or a folder written by save_to_disk"
+    elif isinstance(err, FileNotFoundError):
+        what = get_first_line(err)
+        hint = "check the name; for a private or gated data set, log in first: hf auth login"
+    raise DataError(f"{spec}: {what}", hint=hint) from err
 
 
 def raise_if_unavailable(place: str, err: BaseException) -> None:
@@ -270,7 +270,7 @@ def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
     """Raise `DataError` if a repository's card lists files that are not its own."""
     files = [str(file) for group in (builder.config.data_files or {}).values() for file in group]
     if spec.is_local:
-        allowed = [Path(spec.place).resolve(), *list_caches()]
+        allowed = [Path(spec.place), *list_caches()]
         foreign = [file for file in files if not _is_below(file.rpartition("::")[2], allowed)]
     else:
         foreign = [file for file in files if not file.rpartition("::")[2].startswith("hf://")]
@@ -287,8 +287,9 @@ def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
 
 
 def _is_below(path: str, folders: Sequence[Path]) -> bool:
-    place = Path(os.path.realpath(path))
-    return "://" not in path and any(place.is_relative_to(folder) for folder in folders)
+    place = os.path.realpath(path)
+    roots = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)  # noqa: PTH118
+    return "://" not in path and place.startswith(roots)
 
 
 def list_caches() -> list[Path]:
@@ -296,7 +297,7 @@ def list_caches() -> list[Path]:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     folders = (import_datasets().config.HF_DATASETS_CACHE, HF_HUB_CACHE)
-    return [Path(str(folder)).resolve() for folder in folders]
+    return [Path(str(folder)) for folder in folders]
 
 
 # -- Resolving config and split; an ambiguous name is refused
@@ -309,7 +310,7 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
         splits = list_builder_splits(builder)
         return builder, spec.config, pick_split(spec, spec.split, splits, config=spec.config)
     try:
-        builder = import_datasets().load_dataset_builder(spec.place, **_revision(spec))
+        builder = import_datasets().load_dataset_builder(spec.place, revision=spec.commit)
     except ValueError as err:  # raised if a config must be named
         configs = _configs(spec)
         if spec.split not in configs:
@@ -326,7 +327,7 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
 def load_builder(spec: HubSpec, config: str | None) -> Any:
     """The library's builder of a config, or of the only one."""
     try:
-        return import_datasets().load_dataset_builder(spec.place, config, **_revision(spec))
+        return import_datasets().load_dataset_builder(spec.place, config, revision=spec.commit)
     except ValueError as err:
         configs = _configs(spec)
         if config in configs:
@@ -334,12 +335,8 @@ def load_builder(spec: HubSpec, config: str | None) -> Any:
         raise make_part_error(spec, "config", configs, named=config or "") from err
 
 
-def _revision(spec: HubSpec) -> dict[str, str]:
-    return {"revision": spec.revision} if spec.revision else {}
-
-
 def _configs(spec: HubSpec) -> list[str]:
-    return list(import_datasets().get_dataset_config_names(spec.place, **_revision(spec)))
+    return list(import_datasets().get_dataset_config_names(spec.place, revision=spec.commit))
 
 
 def list_builder_splits(builder: Any) -> list[str]:
@@ -374,30 +371,17 @@ def make_part_error(
 _MAX_OPEN = 8  # data sets; a benchmark may have several splits
 
 
-class LoadedSplit(msgspec.Struct, frozen=True):
-    """One split, ready to read. `roots` are the folders of its files; the first is its own."""
-
-    spec: HubSpec
-    dataset: Any  # datasets.Dataset
-    roots: tuple[Path, ...]
-    identity: str  # changes when the data does
-
-    @property
-    def split(self) -> str:
-        return str(self.dataset.split or self.spec.split)
-
-
 _LOCK = threading.RLock()
-_OPEN: OrderedDict[str, LoadedSplit] = OrderedDict()
+_OPEN: OrderedDict[str, HubReader] = OrderedDict()
 
 
-def load_split(spec: str) -> LoadedSplit:
-    """Load one split; `DataError` explains problems with the name, the data or the connection."""
+def open_hub(spec: str) -> HubReader:
+    """One split, downloaded if necessary; `DataError` explains problems with name, data or connection."""
     wanted = parse_hub(spec)
     with use_library(wanted):
         loaded = _load_saved(wanted) if _is_saved(wanted) else _build(wanted)
-        _OPEN[str(loaded.spec)] = loaded
-        _OPEN.move_to_end(str(loaded.spec))
+        _OPEN[loaded.origin] = loaded
+        _OPEN.move_to_end(loaded.origin)
         while len(_OPEN) > _MAX_OPEN:
             _OPEN.popitem(last=False)
     return loaded
@@ -423,7 +407,7 @@ def fetch_repository(spec: str) -> Path:
     with use_library(wanted):
         from huggingface_hub import snapshot_download
 
-        return Path(snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None))
+        return Path(snapshot_download(wanted.place, repo_type="dataset", revision=wanted.commit))
 
 
 def fetch_file(spec: HubSpec) -> Path:
@@ -436,8 +420,7 @@ def fetch_file(spec: HubSpec) -> Path:
     with use_library(spec):
         from huggingface_hub import hf_hub_download
 
-        revision = spec.revision or None
-        return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=revision))
+        return Path(hf_hub_download(spec.place, spec.part, repo_type="dataset", revision=spec.commit))
 
 
 def _is_saved(spec: HubSpec) -> bool:
@@ -446,7 +429,7 @@ def _is_saved(spec: HubSpec) -> bool:
     return spec.is_local and any((Path(spec.place) / name).is_file() for name in names)
 
 
-def _load_saved(spec: HubSpec) -> LoadedSplit:
+def _load_saved(spec: HubSpec) -> HubReader:
     found = import_datasets().load_from_disk(spec.place)
     if not isinstance(found, dict):
         own = str(found.split or "")
@@ -458,7 +441,7 @@ def _load_saved(spec: HubSpec) -> LoadedSplit:
     return _make_loaded(replace(spec, part=split), found[split])
 
 
-def _build(spec: HubSpec) -> LoadedSplit:
+def _build(spec: HubSpec) -> HubReader:
     builder, config, split = resolve_part(spec)
     refuse_foreign_files(spec, builder)
     builder.download_and_prepare()
@@ -466,14 +449,14 @@ def _build(spec: HubSpec) -> LoadedSplit:
     return _make_loaded(replace(spec, part=part), builder.as_dataset(split=split))
 
 
-def _make_loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
+def _make_loaded(spec: HubSpec, dataset: Any) -> HubReader:
     own = Path(spec.place) if spec.is_local else _find_snapshot(spec)
     parts: list[object] = [dataset._fingerprint, len(dataset)]
     for file in dataset.cache_files:
         status = Path(file["filename"]).stat()
         parts += [file["filename"], status.st_size, status.st_mtime_ns]
     identity = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return LoadedSplit(spec, dataset, (own, *list_caches()), identity)
+    return HubReader(spec, dataset, (own, *list_caches()), identity)
 
 
 def _find_snapshot(spec: HubSpec) -> Path:
@@ -482,8 +465,7 @@ def _find_snapshot(spec: HubSpec) -> Path:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     try:
-        revision = spec.revision or None
-        kept = snapshot_download(spec.place, repo_type="dataset", local_files_only=True, revision=revision)
+        kept = snapshot_download(spec.place, repo_type="dataset", local_files_only=True, revision=spec.commit)
     except Exception:  # not cached; the exception depends on the version
         folder = f"datasets--{spec.place.replace('/', '--')}"
         return Path(HF_HUB_CACHE) / folder / "snapshots" / (spec.revision or "main")
@@ -498,42 +480,44 @@ def _find_snapshot(spec: HubSpec) -> Path:
 _BATCH_ROWS = 64
 
 
-def open_hub(spec: str) -> HubReader:
-    """The rows of ``hf:ORG/NAME:split``, downloaded if necessary, or of a folder."""
-    return HubReader(load_split(spec))
-
-
 class HubReader(msgspec.Struct, frozen=True):
-    """Rows of one split."""
+    """Rows of one split. `roots` are the folders of its files; the first is its own."""
 
-    loaded: LoadedSplit
+    spec: HubSpec
+    dataset: Any  # datasets.Dataset
+    roots: tuple[Path, ...]
+    identity: str  # changes when the data does
 
     @property
     def origin(self) -> str:
         """The full name of this split."""
-        return str(self.loaded.spec)
+        return str(self.spec)
+
+    @property
+    def split(self) -> str:
+        return str(self.dataset.split or self.spec.split)
 
     def path_rules(self, image_root: Path | str | None = None) -> PathRules:
         """Untrusted data: only files below its own folder and the user's `image_root` are read."""
-        roots = [self.loaded.roots[0], *([Path(image_root)] if image_root else [])]
+        roots = [self.roots[0], *([Path(image_root)] if image_root else [])]
         return PathRules([str(root.absolute()) for root in roots], allow_absolute=False)
 
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.loaded.dataset.column_names)
+        return tuple(self.dataset.column_names)
 
     def image_columns(self) -> tuple[str, ...]:
         """Columns with an image type."""
-        schema = self.loaded.dataset.with_format("arrow").data.schema
+        schema = self.dataset.with_format("arrow").data.schema
         return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; no image is in memory."""
         cells = ArrowCells("hub", self.origin, self._file)
-        features = self.loaded.dataset.features
+        features = self.dataset.features
         labels = {name: names for name in features if (names := getattr(features[name], "names", None))}
         unread = dict.fromkeys(name for name in self.image_columns() if name not in blobs)
         number = 0
-        for batch in self.loaded.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
+        for batch in self.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
             for values in cells.read_rows(batch, number, {*blobs, *unread}):
                 values |= unread
                 number += 1
@@ -544,17 +528,13 @@ class HubReader(msgspec.Struct, frozen=True):
 
     def _file(self, path: str) -> ImageRef | str:
         """An absolute path below `roots`, as the library writes it, is a file; any other path is text."""
-        place = os.path.realpath(path)
-        if os.path.isabs(path) and any(  # noqa: PTH117 - this is per row
-            place.startswith(os.path.realpath(root) + os.sep) for root in self.loaded.roots
-        ):
-            return ImageRef(kind="file", location=path)
-        return path
+        is_own = os.path.isabs(path) and _is_below(path, self.roots)  # noqa: PTH117 - this is per row
+        return ImageRef(kind="file", location=path) if is_own else path
 
 
 def read_hub_image(ref: ImageRef) -> bytes | str:
     """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
-    dataset = _get_loaded_for(ref).dataset
+    dataset = _find_reader(ref).dataset
     column, index = parse_item_column(ref.column, dataset.column_names)
     if column not in dataset.column_names or not 0 <= ref.offset < len(dataset):
         raise ImageError(f"{ref}: this row or column no longer exists", hint="start the run again")
@@ -564,14 +544,14 @@ def read_hub_image(ref: ImageRef) -> bytes | str:
 
 def get_identity(ref: ImageRef) -> str:
     """A hash that changes with the data set; the image is not read."""
-    return _get_loaded_for(ref).identity
+    return _find_reader(ref).identity
 
 
-def _get_loaded_for(ref: ImageRef) -> LoadedSplit:
+def _find_reader(ref: ImageRef) -> HubReader:
     """The split if it is open in this process, else it is loaded."""
     try:
         with _LOCK:
-            return _OPEN.get(ref.location) or load_split(ref.location)
+            return _OPEN.get(ref.location) or open_hub(ref.location)
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
 
@@ -601,17 +581,17 @@ def choose_part_files(names: Iterable[str], part: str) -> list[str]:
     if names_file(part):
         return [name for name in names if name == part]
     config, _, split = part.rpartition("/")
-    if not part:
-        return sorted(name for name in names if name.endswith(".parquet"))
     files = [name for name in names if name.endswith(".parquet")]
+    if not part:
+        return sorted(files)
     of_split = [name for name in files if _names_split(name, split)]
-    of_config = [name for name in of_split if config in name.split("/")[:-1]] if config else of_split
+    of_config = [name for name in of_split if not config or config in name.split("/")[:-1]]
     shards = [found[0] for name in of_config if (found := _SHARD.match(name))]
-    if len(set(shards)) < len(shards):
-        return []  # a shard twice, from two uploads: the card says which one counts
-    if config or len({name.rpartition("/")[0] for name in of_split}) < 2:
-        return of_config
-    return []  # the same split in several folders: the configs have to be told apart
+    # A shard twice, from two uploads: the card says which one counts. Without a config, the same split in
+    # several folders: the configs have to be told apart.
+    is_twice = len(set(shards)) < len(shards)
+    is_apart = bool(config) or len({name.rpartition("/")[0] for name in of_split}) < 2
+    return of_config if is_apart and not is_twice else []
 
 
 def _names_split(name: str, split: str) -> bool:
