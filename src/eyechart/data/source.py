@@ -9,14 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from eyechart.data.changed_rows import COLUMNS as CHAT_COLUMNS
+from eyechart.data.changed_rows import (
+    AskingReader,
+    ChangedRows,
+    ChatReader,
+    NestedReader,
+    find_chat_column,
+    list_paths,
+)
 from eyechart.data.columns.answers import write_with_point
-from eyechart.data.columns.chat import COLUMNS as CHAT_COLUMNS
-from eyechart.data.columns.chat import ChatReader, find_chat_column
 from eyechart.data.columns.image_columns import ImageSearch, is_image_name
 from eyechart.data.columns.meaning import (
     ALIASES,
@@ -34,12 +41,17 @@ from eyechart.data.columns.names import find_candidates
 from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.files.hub import fetch_file, is_hub, open_hub, parse_hub
 from eyechart.data.files.json_files import JsonReader
-from eyechart.data.files.nested import NestedReader, list_paths
 from eyechart.data.files.parquet import ParquetReader
-from eyechart.data.files.rows import OnProblem, Reader, Row, raise_problem
+from eyechart.data.files.rows import Reader, Row
 from eyechart.data.files.sheets import WorkbookReader
-from eyechart.data.files.sniff import SEPARATORS, Layout, read_delimiter, sniff_table
-from eyechart.data.files.tables import DelimitedReader, check_encoding
+from eyechart.data.files.tables import (
+    SEPARATORS,
+    DelimitedReader,
+    Layout,
+    check_encoding,
+    read_delimiter,
+    sniff_table,
+)
 from eyechart.data.samples import FileSource, SampleReader
 from eyechart.errors import DataError, UsageError, join_names
 
@@ -166,29 +178,6 @@ def _open_inside(path: Path, format: str, reader: Reader, options: SourceOptions
             if names_question(paths, {}):
                 return NestedReader(reader, tuple(paths))
     return reader
-
-
-@dataclass(frozen=True, slots=True)
-class AskingReader:
-    """The rows of a file without questions, each with the same question."""
-
-    reader: Reader
-    ask: str
-    name: str
-
-    def columns(self) -> tuple[str, ...]:
-        names = self.reader.columns()
-        self._refuse(names)
-        return ("question", *names) if names else ()
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        for row in self.reader.rows(blobs, on_problem):
-            self._refuse(row.values)
-            yield Row(row.number, row.line, {"question": self.ask, **row.values})
-
-    def _refuse(self, names: Collection[str]) -> None:
-        if "question" in names:
-            raise UsageError(f"--ask: {self.name} has its own questions", hint="leave out --ask")
 
 
 def open_table(
@@ -334,56 +323,3 @@ def _open_plain(
         return ParquetReader(path)
     known = ", ".join(dict.fromkeys(SUFFIXES.values()))
     raise UsageError(f"unknown format {format!r}", hint=f"known: {known}")
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedRows:
-    """A reader whose rows have the columns of the benchmark's published file.
-
-    Rows without an id are numbered from 0, as in VLMEvalKit's files.
-    """
-
-    reader: Reader
-    change: ChangeRow
-    images: Sequence[str]  # columns of the reader that may hold images
-    first_number: int = 0
-
-    def columns(self) -> tuple[str, ...]:
-        return ()  # each row names its own values
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        number = self.first_number
-        for row in self._change({*blobs, *self.images}, on_problem):
-            if not _has_id(row):
-                row = Row(row.number, row.line, {"index": str(number), **row.values})
-                number += 1
-            yield row
-
-    def count_numbered(self) -> int:
-        """How many rows it gives a number; 0 if the first has an id."""
-        rows = self._change(self.images, lambda problem: None)
-        first = next(rows, None)
-        return 0 if first is None or _has_id(first) else 1 + sum(1 for _ in rows)
-
-    def _change(self, blobs: Collection[str], on_problem: OnProblem) -> Iterator[Row]:
-        for row in self.reader.rows(blobs, on_problem):
-            try:
-                found = self.change(row.values)
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as err:
-                known = ", ".join(row.values)
-                problem = (
-                    f"row {row.number} does not have the benchmark's columns ({type(err).__name__}: {err})"
-                )
-                on_problem(DataError(problem, hint=f"found: {known}; is this the right data set?"))
-                continue
-            for changes in [found] if isinstance(found, Mapping) else found:
-                values = {
-                    name: changes.get(name, value)
-                    for name, value in {**row.values, **changes}.items()
-                    if name not in changes or changes[name] is not None
-                }
-                yield Row(row.number, row.line, values)
-
-
-def _has_id(row: Row) -> bool:
-    return any(name in row.values for name in ALIASES["id"])

@@ -17,7 +17,7 @@ from typing import Any
 from eyechart.data.files.formats import guess_format
 from eyechart.data.files.rows import Row, name_row
 from eyechart.data.files.sheets import FIRST, format_cell, is_workbook
-from eyechart.data.files.sniff import SEPARATORS
+from eyechart.data.files.tables import SEPARATORS
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.source import SourceOptions, open_table
 from eyechart.engine.judge import draw_sample

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eyechart import __version__
-from eyechart.data.columns.fields import read_schema
+from eyechart.data.columns.answers import read_schema
 from eyechart.data.images.substitutes import BlankImages
 from eyechart.data.samples import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import msgspec
 
 from eyechart.circular import rotate_source, rotate_source_unless_rotated
-from eyechart.data.columns.chat import ChatReader
+from eyechart.data.changed_rows import ChatReader
 from eyechart.data.columns.lint import Finding, Lint
 from eyechart.data.files.formats import UnknownFile, find_file
 from eyechart.data.files.hub import is_hub, parse_hub

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.data.columns.answers import (
+    ObjectGolds,
     as_letters,
     find_first_option,
+    find_object_golds,
     find_separator,
     find_value,
     read_choices,
@@ -27,7 +29,6 @@ from eyechart.data.columns.answers import (
 )
 from eyechart.data.columns.answers import to_text as to_text  # readers of other formats import it from here
 from eyechart.data.columns.choices import LETTERS
-from eyechart.data.columns.fields import ObjectGolds, find_object_golds
 from eyechart.data.columns.image_columns import (
     ALWAYS,
     MediaColumn,
