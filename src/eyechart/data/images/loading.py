@@ -10,14 +10,13 @@ unapplied.
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import os
 import re
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -144,7 +143,6 @@ class _Raw(msgspec.Struct, frozen=True):
     data: bytes
     base64: bytes = b""
     path: str | None = None
-    is_fetched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +173,7 @@ class ImageLoader:
     def load(self, ref: ImageRef) -> Image:
         """The image, checked, and re-encoded only if necessary; `ImageError` if it cannot be sent."""
         what = str(ref)
-        raw = self._fetch_once(ref) if ref.kind == "url" else self._read(ref)
+        raw = self._read(ref)
         header = inspect(raw.data, what)
         size = (header.width, header.height)
         is_too_large = fit_size(*size, self.max_pixels, self.max_side) != size
@@ -186,28 +184,10 @@ class ImageLoader:
             return Image.encode(
                 raw.data, MIME[header.format], size, text=raw.base64, origin=what, path=raw.path
             )
-        new = reencode(
-            raw.data,
-            what,
-            box=ref.box,
-            max_pixels=self.max_pixels,
-            max_side=self.max_side,
-            jpeg_quality=self.jpeg_quality,
-        )
-        size = (new.width, new.height)
-        return Image.encode(
-            new.data, MIME[new.format], size, resized=new.resized, reencoded=True, origin=what
-        )
-
-    def _fetch_once(self, ref: ImageRef) -> _Raw:
-        """An image from a URL, cached if it is valid; of several threads, one fetches it."""
-        fetcher = self._fetcher()
-        with fetcher.lock(ref.location) if self.cache_dir else nullcontext():
-            raw = self._read(ref)
-            if raw.is_fetched:
-                inspect(raw.data, str(ref))
-                fetcher.write_cached(ref.location, raw.data)
-        return raw
+        limits = {"max_pixels": self.max_pixels, "max_side": self.max_side, "jpeg_quality": self.jpeg_quality}
+        new = reencode(raw.data, what, box=ref.box, **limits)
+        facts = {"resized": new.resized, "reencoded": True, "origin": what}
+        return Image.encode(new.data, MIME[new.format], (new.width, new.height), **facts)
 
     def is_cached(self, ref: ImageRef) -> bool:
         """Whether an image at a URL was downloaded before."""
@@ -215,12 +195,9 @@ class ImageLoader:
 
     def describe(self, ref: ImageRef) -> Image:
         """The image as it is in its file, without the pixels."""
-        what, data = str(ref), (self._fetch_once(ref) if ref.kind == "url" else self._read(ref)).data
+        what, data = str(ref), self._read(ref).data
         header = inspect(data, what)
-        size = (header.width, header.height)
-        if ref.box is not None:
-            left, top, right, bottom = clip_box(ref.box, size, what)
-            size = (right - left, bottom - top)
+        size = _crop(ref, (header.width, header.height))
         return Image(
             base64=b"",
             mime=MIME.get(header.format, MIME["PNG"]),
@@ -250,7 +227,7 @@ class ImageLoader:
         """
         what = str(ref)
         with claim_image():
-            data = self._read_here(ref).data
+            data = self._read(ref, download=False).data
             if ref.box is None and len(data) <= max_bytes:
                 header = inspect(data, what)
                 if header.format in MIME and not header.is_animated:
@@ -260,7 +237,7 @@ class ImageLoader:
     def load_here(self, ref: ImageRef) -> Image:
         """As `load`, but nothing is downloaded."""
         if ref.kind == "url":
-            self._read_here(ref)
+            self._read(ref, download=False)
         with claim_image():
             return self.load(ref)
 
@@ -272,16 +249,8 @@ class ImageLoader:
         if ref.box is not None:
             return None
         with claim_image():
-            _, image = open_image(self._read_here(ref).data, str(ref))
+            _, image = open_image(self._read(ref, download=False).data, str(ref))
             return image.size if read_orientation(image) == 1 else None
-
-    def _read_here(self, ref: ImageRef) -> _Raw:
-        if ref.kind != "url":
-            return self._read(ref)
-        kept = self._fetcher().read_cached(ref.location)
-        if kept is None:
-            raise ImageError(f"{ref}: not in the cache")
-        return _Raw(kept)
 
     def check(self, ref: ImageRef) -> tuple[int, int, int]:
         """Decode every pixel; width, height and bytes of the file, or `ImageError`."""
@@ -294,12 +263,12 @@ class ImageLoader:
         """A hash that changes with the file, the crop or our options; the image is not read."""
         _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
-        if ref.kind in ("file", "cell", "parquet", "member", "page"):
+        if ref.kind == "hub":
+            parts.append(get_identity(ref))
+        elif ref.kind not in ("url", "data"):
             is_cell = ref.kind == "cell"
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
-        if ref.kind == "hub":
-            parts.append(get_identity(ref))
         if self.max_side is not None:
             parts.append(f"side {self.max_side}")
         if self.jpeg_quality is not None:
@@ -316,10 +285,10 @@ class ImageLoader:
             timeout_s=self.timeout_s,
         )
 
-    def _read(self, ref: ImageRef) -> _Raw:
+    def _read(self, ref: ImageRef, *, download: bool = True) -> _Raw:
         _refuse(ref)
         if ref.kind == "url":
-            return self._download(ref.location)
+            return _Raw(self._download(ref) if download else self._read_cached(ref))
         if ref.kind == "cell":
             return _from_base64(_read_cell(ref, self._cells), str(ref))
         if ref.kind == "data":
@@ -334,12 +303,32 @@ class ImageLoader:
         is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
         return _Raw(_read_picture(ref, n_bytes, is_sent_as_it_is), path=None if ref.box else ref.location)
 
-    def _download(self, url: str) -> _Raw:
+    def _download(self, ref: ImageRef) -> bytes:
+        """An image from a URL, cached if it is valid; of several threads, one fetches it."""
+        url, fetcher = ref.location, self._fetcher()
         if not self.allow_urls:
             raise ImageError(f"{url}: images from URLs are not allowed", hint="leave out --no-urls")
-        fetcher = self._fetcher()
-        kept = fetcher.read_cached(url)
-        return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
+        with fetcher.lock(url) if self.cache_dir else nullcontext():
+            if (kept := fetcher.read_cached(url)) is not None:
+                return kept
+            data = fetcher.fetch(url)
+            inspect(data, str(ref))
+            fetcher.write_cached(url, data)
+            return data
+
+    def _read_cached(self, ref: ImageRef) -> bytes:
+        kept = self._fetcher().read_cached(ref.location)
+        if kept is None:
+            raise ImageError(f"{ref}: not in the cache")
+        return kept
+
+
+def _crop(ref: ImageRef, size: tuple[int, int]) -> tuple[int, int]:
+    """The size of what the reference shows of an image."""
+    if ref.box is None:
+        return size
+    left, top, right, bottom = clip_box(ref.box, size, str(ref))
+    return right - left, bottom - top
 
 
 def _to_raw(value: bytes | str, ref: ImageRef) -> _Raw:
@@ -424,23 +413,20 @@ def _unreadable(ref: ImageRef, err: OSError) -> ImageError:
 
 def _from_base64(text: bytes, what: str) -> _Raw:
     """Decode base64, ignoring whitespace and JSON's escaped slashes; the text returned has neither."""
-    try:
+    with suppress(ValueError):
         return _Raw(pybase64.b64decode(text, validate=True), text)
-    except (binascii.Error, ValueError):
-        pass
     clean = text.replace(b"\\/", b"/").replace(b"\\n", b"").replace(b"\\r", b"").translate(None, _BLANKS)
-    if bad := _NOT_BASE64.search(clean):
-        is_url_safe = bad[0] in b"-_"
-        hint = "URL-safe base64 is not supported" if is_url_safe else "the cell may be truncated"
-        raise ImageError(f"{what}: invalid base64: character {bad[0]!r} at position {bad.start()}", hint=hint)
     try:
         return _Raw(pybase64.b64decode(clean, validate=True), clean)
-    except (binascii.Error, ValueError) as err:
-        padding = clean.find(b"=")
-        why = f"{len(clean)} characters, not a multiple of 4"
-        if 0 <= padding < len(clean) - 2:
+    except ValueError as err:
+        why, hint = f"{len(clean)} characters, not a multiple of 4", "export the truncated cell again"
+        if bad := _NOT_BASE64.search(clean):
+            why = f"character {bad[0]!r} at position {bad.start()}"
+            is_url_safe = bad[0] in b"-_"
+            hint = "URL-safe base64 is not supported" if is_url_safe else "the cell may be truncated"
+        elif 0 <= (padding := clean.find(b"=")) < len(clean) - 2:
             why = f"'=' at position {padding}, before the end"
-        raise ImageError(f"{what}: invalid base64: {why}", hint="export the truncated cell again") from err
+        raise ImageError(f"{what}: invalid base64: {why}", hint=hint) from err
 
 
 # -- Measuring images for an estimate
@@ -475,8 +461,9 @@ class Measurer:
 
     def load(self, ref: ImageRef) -> Image:
         """The image as it would be sent; `ImageError` if it cannot be."""
-        if ref.kind == "url" and self.loader.allow_urls:
-            return self._measure_url(ref)
+        if ref.kind == "url" and self.loader.allow_urls and not self.loader.is_cached(ref):
+            self.n_assumed += 1
+            return self._resize(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
         if self.is_exact:
             return self.loader.load(ref)
         return self._resize(ref, *(_measure_ends(ref) or self._measure_whole(ref)))
@@ -489,22 +476,11 @@ class Measurer:
         name, image = open_image(data, str(ref))
         return name, *image.size, len(data)
 
-    def _measure_url(self, ref: ImageRef) -> Image:
-        if self.loader._fetcher().read_cached(ref.location) is not None:
-            return self.loader.load(ref) if self.is_exact else self._resize(ref, *self._measure_whole(ref))
-        self.n_assumed += 1
-        return self._resize(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
-
     def _resize(
         self, ref: ImageRef, name: str, width: int, height: int, n_bytes: int, *, is_assumed: bool = False
     ) -> Image:
         """Cropped and resized as by the loader; a new encoding is assumed to need as many bytes per pixel."""
-        size = (width, height)
-        if ref.box is not None and is_assumed:
-            size = ref.box[2:]
-        elif ref.box is not None:
-            left, top, right, bottom = clip_box(ref.box, size, str(ref))
-            size = (right - left, bottom - top)
+        size = ref.box[2:] if ref.box is not None and is_assumed else _crop(ref, (width, height))
         new = fit_size(*size, self.loader.max_pixels, self.loader.max_side)
         is_changed = new != (width, height)
         if is_changed:
