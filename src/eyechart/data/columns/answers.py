@@ -37,39 +37,32 @@ def read_choices(
 ) -> tuple[dict[str, str], str]:
     """Options by letter, and the block they are in if the file has its own letters."""
     lettered = {letter: to_text(values.get(column)) for letter, column in letters.items()}
-    lettered = {letter: text for letter, text in lettered.items() if text}
-    if lettered:
+    if lettered := {letter: text for letter, text in lettered.items() if text}:
         return lettered, ""
     value = take("options")
-    if isinstance(value, str):
-        if (literal := read_literal(value)) is None:
-            if separator and separator in value and "\n" not in value.strip():
-                texts = [part.strip() for part in value.split(separator)]
-                return _list_choices([text for text in texts if text], where), ""
-            return _block_choices(value, where)
-        value = literal
-    if isinstance(value, list):
-        return _list_choices([_option(item, where) for item in value], where), ""
-    if isinstance(value, dict):
-        return read_lettered_choices(value, lambda item: _option(item, where)), ""
-    return {}, ""
+    literal = read_literal(value) if isinstance(value, str) else value
+    if isinstance(literal, list):
+        return _list_choices([_option(item, where) for item in literal], where), ""
+    if isinstance(literal, dict):
+        return read_lettered_choices(literal, lambda item: _option(item, where)), ""
+    if not isinstance(value, str):
+        return {}, ""
+    if separator and separator in value and "\n" not in value.strip():
+        texts = [part.strip() for part in value.split(separator)]
+        return _list_choices([text for text in texts if text], where), ""
+    if choices := parse_choices(value):
+        return choices, value
+    # Options without capital letters: ours are added, so the block is not sent as it is.
+    if choices := parse_small_letters(value):
+        return choices, ""
+    lines = [line.strip() for line in value.splitlines() if line.strip()]
+    texts = parse_numbered(value) or (lines if len(lines) > 1 else [])
+    return (_list_choices(texts, where), "") if texts else ({}, value)
 
 
 def _option(value: Any, where: str) -> str:
     hint = 'write a list of texts, or an object of letters and texts: {"A": "left", "B": "right"}'
     return read_plain(value, f"{where}: an option", hint)
-
-
-def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
-    if choices := parse_choices(block):
-        return choices, block
-    # Options without capital letters: ours are added, so the block is not sent as it is.
-    if choices := parse_small_letters(block):
-        return choices, ""
-    if numbered := parse_numbered(block):
-        return _list_choices(numbered, where), ""
-    lines = [line.strip() for line in block.splitlines() if line.strip()]
-    return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
 
 
 def _list_choices(texts: list[str], where: str) -> dict[str, str]:
@@ -107,11 +100,8 @@ def trim_golds(golds: tuple[str, ...]) -> tuple[str, ...]:
 
 def _unwrap(item: Any) -> Any:
     """The answer of one annotation; anything else as it is."""
-    if isinstance(item, dict):
-        if "answer" in item:
-            return item["answer"]
-        if "text" in item and "answer_start" in item:
-            return item["text"]
+    if isinstance(item, dict) and ("answer" in item or {"text", "answer_start"} <= item.keys()):
+        return item["answer"] if "answer" in item else item["text"]
     return item
 
 
@@ -149,11 +139,10 @@ def as_letters(
         return golds
     letters = []
     for gold in golds:
-        number = _read_option_number(gold) if first_option is not None else None
-        if number is not None and first_option is not None and 0 <= number - first_option < len(choices):
-            letters.append(list(choices)[number - first_option])
-        else:
-            letters.append(_find_letter(gold, choices) or gold)
+        number = None if first_option is None else _read_option_number(gold)
+        at = -1 if number is None else number - (first_option or 0)
+        is_number = 0 <= at < len(choices)
+        letters.append(list(choices)[at] if is_number else _find_letter(gold, choices) or gold)
     return tuple(letters)
 
 
@@ -227,20 +216,18 @@ def find_separator(rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]) -
         block = find_value([row], fields["options"])
         if block is None:
             continue
-        if not isinstance(block, str) or read_literal(block) is not None or "\n" in block.strip():
-            return ""  # one option per line
-        if parse_choices(block) or parse_small_letters(block) or parse_numbered(block):
+        is_listed = not isinstance(block, str) or read_literal(block) is not None or "\n" in block.strip()
+        if is_listed or parse_choices(block) or parse_small_letters(block) or parse_numbered(block):
             return ""
         blocks.append((block, read_golds(find_value([row], fields.get("answer", ())))))
-    for separator in _SEPARATORS:
+    for separator in _SEPARATORS if blocks else ():
         parts = [[part.strip() for part in block.split(separator)] for block, _ in blocks]
-        if not parts or any(len(one) < 2 for one in parts):
-            continue
-        if separator in ("|", ";") or all(
+        is_usual = separator in ("|", ";") or all(
             _is_among(gold.strip(), one)
             for one, (_, golds) in zip(parts, blocks, strict=True)
             for gold in golds
-        ):
+        )
+        if is_usual and all(len(one) > 1 for one in parts):
             return separator
     return ""
 
@@ -290,10 +277,8 @@ def find_first_option(
             break
     if not n or (lowest == 0 and highest_of_row):
         return None
-    if lowest == 0:
-        return 0
-    if highest_of_row or is_numbered:
-        return 1
+    if lowest == 0 or highest_of_row or is_numbered:
+        return min(lowest, 1)
     raise DataError(
         f"{path.name}: answers are numbers of options, but nothing shows whether the first one is 0 or 1",
         hint="--first-option 0 or --first-option 1",
@@ -330,14 +315,13 @@ def read_schema(given: str) -> FieldSchema:
     >>> list(schema.properties), schema.kinds
     (['zip', 'tags'], {'zip': 'text'})
     """
-    text, name = given, "--fields"
-    if not given.lstrip().startswith("{"):
-        name = f"--fields {given}"
-        try:
-            text = Path(given).read_text(encoding="utf-8")
-        except (OSError, ValueError) as err:
-            hint = "give a JSON schema, as a file or as text; a column is named with --field"
-            raise UsageError(f"{name}: cannot be read: {err}", hint=hint) from err
+    is_text = given.lstrip().startswith("{")
+    name = "--fields" if is_text else f"--fields {given}"
+    try:
+        text = given if is_text else Path(given).read_text(encoding="utf-8")
+    except (OSError, ValueError) as err:
+        hint = "give a JSON schema, as a file or as text; a column is named with --field"
+        raise UsageError(f"{name}: cannot be read: {err}", hint=hint) from err
     try:
         schema = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as err:
@@ -345,25 +329,23 @@ def read_schema(given: str) -> FieldSchema:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or not properties:
         raise UsageError(f"{name}: not a JSON schema of an object with properties", hint=_HINT)
-    return FieldSchema(text, properties, dict(_list_kinds(properties, "", name)))
+    kinds = _list_kinds({"type": "object", "properties": properties}, "", name)
+    return FieldSchema(text, properties, dict(kinds))
 
 
-def _list_kinds(properties: Mapping[str, Any], prefix: str, name: str) -> Iterator[tuple[str, str]]:
-    for key, rule in properties.items():
-        yield from _list_kind(rule, f"{prefix}{key}", name)
-
-
-def _list_kind(rule: Any, path: str, name: str) -> Iterator[tuple[str, str]]:
+def _list_kinds(rule: Any, path: str, name: str) -> Iterator[tuple[str, str]]:
+    """How to compare the field at a path, or the fields inside it."""
     if not isinstance(rule, dict):
         raise UsageError(f"{name}: the property {path!r} is not an object", hint=_HINT)
     kind = _get_type(rule, path, name)
     if kind == "object" and isinstance(rule.get("properties"), dict):
-        yield from _list_kinds(rule["properties"], f"{path}.", name)
+        for key, inner in rule["properties"].items():
+            yield from _list_kinds(inner, f"{path}.{key}" if path else key, name)
     elif kind == "array":
         if rule.get("ordered") is True:
             yield path, "ordered"
         if "items" in rule:
-            yield from _list_kind(rule["items"], f"{path}[]", name)
+            yield from _list_kinds(rule["items"], f"{path}[]", name)
     elif found := _FORMATS.get(str(rule.get("format")), _KINDS.get(kind)):
         yield path, found
 

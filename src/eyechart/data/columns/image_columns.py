@@ -20,9 +20,11 @@ import contextlib
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -82,8 +84,7 @@ class ImageCells(msgspec.Struct, frozen=True):
 
     def read(self, value: Any, row: int, *, only_paths: bool = False) -> list[ImageRef | RowReference]:
         """The images of one value, in order; ValueError says why it is not an image."""
-        if isinstance(value, str):
-            value = Blob(value.encode(self.encoding, "surrogatepass"))
+        value = self._to_blob(value)
         parts: Sequence[Any] | None = value if isinstance(value, list) else None
         if isinstance(value, Blob):
             if not value.data.strip():
@@ -94,7 +95,10 @@ class ImageCells(msgspec.Struct, frozen=True):
                 parts = [Blob(text) for text in texts]
         several = [value] if parts is None else [part for part in parts if part not in (None, "")]
         found = [self._one(part, row, parts is not None, only_paths) for part in several]
-        return [one for ref in found for one in _expand(ref)]
+        return [one for ref in found for one in _list_pages(ref)]
+
+    def _to_blob(self, value: Any) -> Any:
+        return Blob(value.encode(self.encoding, "surrogatepass")) if isinstance(value, str) else value
 
     def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
         if isinstance(value, ImageRef):
@@ -108,8 +112,7 @@ class ImageCells(msgspec.Struct, frozen=True):
             value = found
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)  # an index that was not quoted
-        if isinstance(value, str):
-            value = Blob(value.encode(self.encoding, "surrogatepass"))
+        value = self._to_blob(value)
         if not isinstance(value, Blob):
             raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is not text or an object")
         return self._text(value, row, in_list, only_paths)
@@ -172,7 +175,7 @@ def _identify_content(text: bytes) -> str:
     return hashlib.blake2b(parts, digest_size=12).hexdigest()
 
 
-def _expand(ref: ImageRef | RowReference) -> Sequence[ImageRef | RowReference]:
+def _list_pages(ref: ImageRef | RowReference) -> Sequence[ImageRef | RowReference]:
     """All pages of a PDF file that was named without a page."""
     if isinstance(ref, ImageRef) and ref.kind == "page" and ref.offset < 0:
         return list_pages(ref.location, replace(ref, kind="file", offset=0))
@@ -222,16 +225,8 @@ _FORMS = (
 _PLAIN = ("filename", "file_path", "filepath", "file", "files", "path", "paths", "url", "base64", "b64")
 # The names of one image each, in the order of preference.
 NAME_GROUPS = tuple(
-    tuple(
-        dict.fromkeys(
-            (
-                *(ALWAYS if "image" in nouns else ()),
-                *(noun + form for noun in nouns for form in _FORMS),
-                *(_PLAIN if "image" in nouns else ()),
-            )
-        )
-    )
-    for nouns in _NOUNS
+    tuple(dict.fromkeys((*always, *(noun + form for noun in nouns for form in _FORMS), *plain)))
+    for nouns, always, plain in [(_NOUNS[0], ALWAYS, _PLAIN), *((nouns, (), ()) for nouns in _NOUNS[1:])]
 )
 _ALL = frozenset(name for names in NAME_GROUPS for name in names)
 _NAMED = _ALL - {*_PLAIN}
@@ -267,14 +262,20 @@ def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple
     """
     for names in NAME_GROUPS:
         plain = _without_number(names, columns, rows)
-        numbered = _by_number(names, columns, rows)
-        if not numbered:
-            if plain:
-                return (plain,)
-            continue
-        each = tuple(numbered[number] for number in sorted(numbered))
-        # Beside `image2` the column `image` is the first; beside `image_1` its meaning is unclear.
-        return (plain, *each) if plain and min(numbered) > 1 else each
+        numbered: dict[int, tuple[str, ...]] = {}
+        looks = []  # an empty numbered column counts if another has images
+        for column in columns:
+            name, number = parse_column_name(column)
+            if number is not None and name in names:
+                looks.append(_looks_right(column, name, rows))
+                if looks[-1] is not False:
+                    numbered[number] = (*numbered.get(number, ()), column)
+        if True in looks:
+            each = tuple(numbered[number] for number in sorted(numbered))
+            # Beside `image2` the column `image` is the first; beside `image_1` its meaning is unclear.
+            return (plain, *each) if plain and min(numbered) > 1 else each
+        if plain:
+            return (plain,)
     return ()
 
 
@@ -300,23 +301,6 @@ def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence
         exact = [column for column in always if column in ALWAYS]
         return tuple(exact or always[:1]) if ALWAYS[0] in names else ()
     return tuple(found[name] for name in names if name in found and _looks_right(found[name], name, rows))
-
-
-def _by_number(
-    names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]
-) -> dict[int, tuple[str, ...]]:
-    """The columns of a group by number; an empty one counts if another has images."""
-    found: dict[int, list[str]] = {}
-    is_seen = False
-    for column in columns:
-        name, number = parse_column_name(column)
-        if number is None or name not in names:
-            continue
-        looks = _looks_right(column, name, rows)
-        if looks is not False:
-            found.setdefault(number, []).append(column)
-        is_seen |= looks is True
-    return {number: tuple(several) for number, several in found.items()} if is_seen else {}
 
 
 def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
@@ -390,26 +374,24 @@ class MediaDetector:
 
     def __init__(self, skipped: Collection[str]) -> None:
         self._skipped = skipped
-        self._counts: dict[str, list[int]] = {}  # cells, and those that look like media
+        self._n_cells: Counter[str] = Counter()
+        self._n_media: Counter[str] = Counter()
         self._first: dict[str, MediaColumn] = {}
 
     def add_row(self, number: int, values: Mapping[str, Any]) -> None:
         for column, value in values.items():
             if column in self._skipped or not is_filled(value):
                 continue
-            count = self._counts.setdefault(column, [0, 0])
-            if count[0] >= _EXAMINED_CELLS:
+            if self._n_cells[column] >= _EXAMINED_CELLS:
                 continue
-            count[0] += 1
+            self._n_cells[column] += 1
             if kind := guess_media(value, parse_column_name(column)[0]):
-                count[1] += 1
-                if column not in self._first:
-                    self._first[column] = MediaColumn(column, kind, number, _example(value))
+                self._n_media[column] += 1
+                self._first.setdefault(column, MediaColumn(column, kind, number, _example(value)))
 
     def found(self) -> list[MediaColumn]:
         """The columns in which at least half of the cells look like media."""
-        counts = self._counts
-        return [one for name, one in self._first.items() if 2 * counts[name][1] >= counts[name][0]]
+        return [one for name, one in self._first.items() if 2 * self._n_media[name] >= self._n_cells[name]]
 
 
 def find_media(rows: Sequence[Row], skipped: Collection[str]) -> list[MediaColumn]:
@@ -470,18 +452,21 @@ def _guess_by_extension(place: str) -> str:
     return _KIND.get(place[dot:].lower(), "") if dot >= 0 else ""
 
 
+# How files of media begin.
+_BEGINNINGS = {
+    kind: re.compile(mark, re.DOTALL)
+    for kind, mark in {
+        "image": rb"\xff\xd8\xff|\x89PNG\r\n|GIF8|II\*\0|MM\0\*|\0\0\0\x0cjP  |BM....\0\0\0\0|RIFF....WEBP"
+        rb"|....ftyp(?:avif|avis|heic|heix|mif1)",
+        "video": rb"....ftyp|RIFF....AVI |\x1aE\xdf\xa3",
+        "audio": rb"RIFF....WAVE",
+        "document": rb"%PDF-",
+    }.items()
+}
+
+
 def _guess_by_bytes(data: bytes) -> str:
-    if data[4:8] == b"ftyp":
-        return "image" if data[8:12] in (b"avif", b"avis", b"heic", b"heix", b"mif1") else "video"
-    if data[:4] == b"RIFF":
-        return {b"WEBP": "image", b"AVI ": "video", b"WAVE": "audio"}.get(data[8:12], "")
-    if data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")):
-        return "image"
-    if data[:2] == b"BM" and data[6:10] == b"\0\0\0\0":
-        return "image"
-    if data.startswith(b"\x1aE\xdf\xa3"):
-        return "video"
-    return "document" if data.startswith(b"%PDF-") else ""
+    return next((kind for kind, mark in _BEGINNINGS.items() if mark.match(data)), "")
 
 
 def _example(value: Any) -> str:
@@ -543,13 +528,10 @@ class ImageSearch:
 
     def _compare(self, parts: Sequence[str], path: str) -> tuple[int, bool]:
         """How many folders agree, from the last one on, and whether these are all below ours."""
-        inside = split_path(os.path.relpath(path, self.folder))
-        n = 0
-        for one, other in zip(reversed(parts[:-1]), reversed(inside[:-1]), strict=False):
-            if one != other:
-                break
-            n += 1
-        return n, n == len(inside) - 1
+        inside = split_path(os.path.relpath(path, self.folder))[:-1]
+        pairs = zip(reversed(parts[:-1]), reversed(inside), strict=False)
+        n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return n, n == len(inside)
 
     def list_alike(self, written: str) -> list[str]:
         """All files with the name of a path."""

@@ -93,12 +93,6 @@ class Finding:
     examples: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)  # what to do about them, without repeats
 
-    def add(self, row: int, example: str, hint: str) -> None:
-        self.count += 1
-        self.rows += [row] * (row > 0 and len(self.rows) < _MAX_EXAMPLES)
-        self.examples += [example] * (example != "" and len(self.examples) < _MAX_EXAMPLES)
-        self.hints += [hint] * (hint not in ("", *self.hints) and len(self.hints) < _MAX_EXAMPLES)
-
 
 @dataclass(slots=True)
 class LintReport:
@@ -151,17 +145,16 @@ def check_source(
     """Read all of a source, decode all of its images, and report what was found."""
     lint = source if isinstance(source, Lint) else Lint(source)
     pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
-    images = _ImageChecks(loader, pool, lint) if look_at_images else None
+    images = _ImageChecks(loader, pool, lint)
     try:
         for sample in lint.samples():
             lint.check_sample(sample)
             lint.count_sample(sample)
-            if images is not None:
+            if look_at_images:
                 images.check_sample(sample)
             if progress is not None:
                 progress(lint.report.n_rows)
-        if images is not None:
-            images.finish()
+        images.finish()
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C, do not decode what is queued
     return lint.finish()
@@ -200,15 +193,13 @@ class Lint:
             hint = f"--as {name} asks and scores as {name} does; --as plain treats it as an ordinary file"
             self.add("other-benchmark", 0, f"{', '.join(sorted(telling))}: {name}", hint, severity)
         for column in detection.unread_images:
-            hint = f"if it holds file names: --field image={shlex.quote(column)}"
-            self.add("unread-images", 0, column, hint)
+            self.add("unread-images", 0, column, f"if it holds file names: {_flags([column])}")
         if len(columns := detection.like_options) > 1:
             named = zip(LETTERS, map(shlex.quote, columns), strict=False)
             hint = " ".join(f"--field {letter}={column}" for letter, column in named)
             self.add("unused-options", 0, ", ".join(columns), f"if they are options: {hint}")
         elif columns:
-            hint = "options need two or more columns: A, B, ..."
-            self.add("one-option-column", 0, columns[0], hint)
+            self.add("one-option-column", 0, columns[0], "options need two or more columns: A, B, ...")
 
     def _add_media(self, media: Sequence[MediaColumn]) -> None:
         """Columns that are not sent: an error where the question may depend on them."""
@@ -221,27 +212,28 @@ class Lint:
             hint = f"{both} sends all of them; {_flags(used)} sends {', '.join(used)} alone"
         for one in media:
             example = f"column {one.column}, row {one.row}: {one.example}"
-            if one.kind == "image" and detection.has_named_images:
-                self.add("unused-images", one.row, example, severity="warning")
-            elif one.kind == "image":
-                self.add("unused-images", one.row, example, hint)
-            elif used:
-                self.add("unused-media", one.row, example, severity="warning")
+            is_image = one.kind == "image"
+            code, advice = "unused-images" if is_image else "unused-media", hint
+            if not is_image:
+                advice = f"--input none asks without the {one.kind}"
+            if one.kind == "document":
+                advice = f"{_flags([one.column])} sends their pages (needs eyechart[pdf]); {advice}"
+            if detection.has_named_images if is_image else used:
+                self.add(code, one.row, example, severity="warning")
             else:
-                hint = f"--input none asks without the {one.kind}"
-                if one.kind == "document":
-                    hint = f"{_flags([one.column])} sends their pages (needs eyechart[pdf]); {hint}"
-                self.add("unused-media", one.row, example, hint)
+                self.add(code, one.row, example, advice)
 
     def add(
         self, code: str, row: int, example: str = "", hint: str = "", severity: Severity | None = None
     ) -> None:
         usual, about = FINDINGS[code]
         severity = severity or usual
-        finding = self.found.setdefault(code, Finding(severity, code, about))
-        if severity == "error":
-            finding.severity = "error"
-        finding.add(row, example, hint)
+        found = self.found.setdefault(code, Finding(severity, code, about))
+        found.severity = "error" if severity == "error" else found.severity
+        found.count += 1
+        found.rows += [row] * (row > 0 and len(found.rows) < _MAX_EXAMPLES)
+        found.examples += [example] * (example != "" and len(found.examples) < _MAX_EXAMPLES)
+        found.hints += [hint] * (hint not in ("", *found.hints) and len(found.hints) < _MAX_EXAMPLES)
 
     def samples(self) -> Iterator[Sample]:
         """All samples that can be read; a row that cannot becomes a finding."""
@@ -379,14 +371,10 @@ class Lint:
                 self.add("letter-balance", 0, f"always {letter} would score {most / total:.1%}")
         missing = self.found.get("missing-image")
         if missing is not None and missing.count == report.n_images:
-            self.found.pop("missing-image")
             missing.code, (missing.severity, missing.about) = "no-images", FINDINGS["no-images"]
             missing.examples = missing.examples[:1]
-            self.found["no-images"] = missing
-        order = list(FINDINGS)
-        report.findings = sorted(
-            self.found.values(), key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code))
-        )
+        in_order = sorted(self.found.values(), key=lambda one: list(FINDINGS).index(one.code))
+        report.findings = sorted(in_order, key=lambda one: _SEVERITIES.index(one.severity))
         return report
 
 

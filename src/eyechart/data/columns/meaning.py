@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,9 +135,8 @@ def resolve_target(name: str) -> str:
     """
     if name in ALIASES or (len(name) == 1 and name in LETTERS):
         return name
-    for target, aliases in ALIASES.items():
-        if name in aliases:
-            return target
+    if target := next((target for target, aliases in ALIASES.items() if name in aliases), ""):
+        return target
     if is_image_name(name):
         return "image"
     known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
@@ -155,16 +153,11 @@ def map_columns(
     taken = {column for named in by_user.values() for column in named}
     fields: dict[str, tuple[str, ...]] = {}
     for target, aliases in ALIASES.items():
-        if target in by_user:
-            fields[target] = by_user[target]
-            continue
-        if target == "image":
-            continue
-        found = tuple(name for name in aliases if name in columns and name not in taken)
-        if not found:  # `Question` and ` question` (after a comma) are accepted for `question`
-            alike = (folded[name] for name in aliases if name in folded and folded[name] not in taken)
-            found = tuple(islice(alike, 1))
-        if found:
+        exact = [name for name in aliases if name in columns and name not in taken]
+        # `Question` and ` question` (after a comma) are accepted for `question`.
+        alike = [folded[name] for name in aliases if name in folded and folded[name] not in taken]
+        usual = () if target == "image" else tuple(exact or alike[:1])
+        if found := by_user.get(target, usual):
             fields[target] = found
     stripped = {column.strip(): column for column in columns} | {column: column for column in columns}
     letters = {name: stripped[name] for name in LETTERS if name in stripped and stripped[name] not in taken}
@@ -230,8 +223,8 @@ def detect(
         unused = [column for column in columns if column not in used]
         images = find_image_slots(unused, first)
         if not images and is_everyday:
-            images, found = _find_other_images(unused, first, fields)
-            remarks += found
+            images = _find_other_images(unused, first, fields)
+            remarks += [f"columns: image = {slot[0]} (its cells are images)" for slot in images]
     if images:
         fields["image"] = tuple(column for slot in images for column in slot)
     # Fields of the prompt are text; an id may be the name of an image that is not sent.
@@ -239,22 +232,24 @@ def detect(
     texts = {column for name in asked for column in fields.get(name, ())}
     same = find_same_images(images, columns) if "image" not in by_user else set()
     media = find_media(first, {*texts, *letters.values(), *fields.get("image", ()), *same})
-    reasons = [_describe_questions(format, fields, letters, first), _describe_ids(fields)]
+    ids = "no column index, id, question_id, uid or Nr: sample ids are row numbers"
+    may_repeat = "id" in fields and is_loose_id(fields["id"][0])
+    if "id" in fields:
+        ids = f"sample ids from {fields['id'][0]}" + ("; repeats get #2, #3, ..." if may_repeat else "")
+    reasons = [_describe_questions(format, fields, letters, first), ids]
     reasons += [f"column {n[0]} is used as {to}" for to, n in fields.items() if n[0] not in ALIASES[to]]
     if len(images) > 1:
         reasons.append(f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row")
-    read = {names[0] for names in fields.values()} | set(letters.values()) | {*fields.get("image", ())}
-    like = _like_options([column for column in columns if column not in read])
     tried: Mapping[str, tuple[str, ...]] = fields
     if is_json(format):
-        images = _tried_images(images, by_user)
-        tried = _tried(fields, by_user) | {"image": tuple(column for slot in images for column in slot)}
+        images, tried = _add_later_columns(images, fields, by_user)
     separator = ""
     if is_everyday and "options" in fields and not letters:
         separator = find_separator(first, fields)
         remarks += [f"options are separated by {separator!r}"] * bool(separator)
-    base = None if is_official or options.keeps_golds else options.first_option
-    if base is None and not is_official and not options.keeps_golds:
+    keeps_golds = is_official or options.keeps_golds
+    base = None if keeps_golds else options.first_option
+    if base is None and not keeps_golds:
         base = find_first_option(path, fields, letters, separator, first, further)
         remarks += [f"answers are numbers of options, counted from {base}"] * (base is not None)
     return Detection(
@@ -265,15 +260,15 @@ def detect(
         letters=letters,
         tried=tried,
         columns=tuple(columns),
-        ids_may_repeat="id" in fields and is_loose_id(fields["id"][0]),
-        like_options=() if letters or "options" in fields else like,
+        ids_may_repeat=may_repeat,
+        like_options=() if letters or "options" in fields else _find_like_options(columns, fields),
         images=images,
         media=tuple(media),
         unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
         same_images=frozenset(same),
         has_named_images="image" in by_user,
         separator=separator,
-        keeps_golds=options.keeps_golds or is_official,
+        keeps_golds=keeps_golds,
         first_option=base,
         objects=objects,
         reasons=tuple(reasons),
@@ -367,31 +362,40 @@ def _add_further(
 
 def _find_other_images(
     columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
-) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+) -> tuple[tuple[str, ...], ...]:
     """The one column whose cells are images, whatever its name; several are left for the user to choose."""
     media = find_media(rows, {column for names in fields.values() for column in names})
     found = [one.column for one in media if one.kind == "image" and one.column in columns]
     named = [column for column in find_candidates("image", columns) if column in found]
     chosen = named if len(named) == 1 else found
-    if len(chosen) != 1:
-        return (), []
-    return ((chosen[0],),), [f"columns: image = {chosen[0]} (its cells are images)"]
+    return ((chosen[0],),) if len(chosen) == 1 else ()
 
 
-def _tried_images(
-    images: tuple[tuple[str, ...], ...], by_user: Collection[str]
-) -> tuple[tuple[str, ...], ...]:
-    """In JSON, later rows may have their image under another usual name, or further images."""
-    if "image" in by_user:
-        return images
-    if len(images) < 2:
-        return (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
-    return images + tuple((name,) for name in list_next_names(images[-1][0], _MORE_IMAGES))
+def _add_later_columns(
+    images: tuple[tuple[str, ...], ...], fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]]]:
+    """The columns of images, and those of all fields, that rows of JSON after the first ones may have.
+
+    They may have their image under another usual name, or further images.
+    """
+    if "image" not in by_user and len(images) < 2:
+        images = (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
+    elif "image" not in by_user:
+        images += tuple((name,) for name in list_next_names(images[-1][0], _MORE_IMAGES))
+    tried = {
+        target: tuple(
+            dict.fromkeys((*fields.get(target, ()), *(() if target in (*by_user, "id") else usual)))
+        )
+        for target, usual in ALIASES.items()
+    }
+    return images, tried | {"image": tuple(column for slot in images for column in slot)}
 
 
-def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that look like options, the first of them A or 1."""
-    found = {name: (m[1] or m[2]).lower() for name in columns if (m := _LIKE_OPTIONS.fullmatch(name.strip()))}
+def _find_like_options(columns: Sequence[str], fields: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Unused columns that look like options, the first of them A or 1."""
+    used = {names[0] for names in fields.values()} | {*fields.get("image", ())}
+    matches = {name: _LIKE_OPTIONS.fullmatch(name.strip()) for name in columns if name not in used}
+    found = {name: (match[1] or match[2]).lower() for name, match in matches.items() if match}
     return tuple(found) if {"a", "1"} & set(found.values()) else ()
 
 
@@ -404,12 +408,6 @@ def list_text_columns(detection: Detection) -> list[str]:
 def is_json(format: str) -> bool:
     """Whether rows name their own values, so that a later row may have further columns."""
     return format in ("json", "jsonl", "records")
-
-
-def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """In JSON, later rows may have columns that the first rows lack."""
-    usual = {target: () if target in (*by_user, "id") else names for target, names in ALIASES.items()}
-    return {target: tuple(dict.fromkeys((*fields.get(target, ()), *usual[target]))) for target in ALIASES}
 
 
 def _describe_questions(
@@ -438,13 +436,6 @@ def is_loose_id(column: str) -> bool:
     (True, True, False)
     """
     return column.lower() == "question_id" or bool(find_candidates("id", [column]))
-
-
-def _describe_ids(fields: Mapping[str, tuple[str, ...]]) -> str:
-    if "id" not in fields:
-        return "no column index, id, question_id, uid or Nr: sample ids are row numbers"
-    column = fields["id"][0]
-    return f"sample ids from {column}" + ("; repeats get #2, #3, ..." if is_loose_id(column) else "")
 
 
 # -- Rows into samples
@@ -516,13 +507,10 @@ def parse_row(row: Row, detection: Detection, where: str, place: Place) -> Sampl
 def _list_rest(values: Mapping[str, Any], used: set[str], image_columns: Sequence[str]) -> dict[str, Any]:
     """The values of unused columns, which are kept with the sample, to group and select by."""
     used.update([name for name in image_columns if not is_path_column(name)])
-    rest = {
-        name: value
-        for name, value in values.items()
-        if name not in used and value is not None and not isinstance(value, _IMAGES)
-    }
+    unused = {name: value for name, value in values.items() if name not in used and value is not None}
+    rest = {name: value for name, value in unused.items() if not isinstance(value, _IMAGES)}
     for name in image_columns:  # a path beside the image that is sent is kept as text
-        value = values.get(name)
-        if name not in used and isinstance(value, Blob) and len(value.data) <= _LONGEST_PATH:
+        value = unused.get(name)
+        if isinstance(value, Blob) and len(value.data) <= _LONGEST_PATH:
             rest[name] = to_text(value)
     return rest

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -69,17 +70,13 @@ def clip_boxes(boxes: Iterable[Box], width: int, height: int) -> list[Box]:
     >>> clip_boxes([Box(left=-5, top=1, right=9, bottom=99), Box(left=30, top=0, right=40, bottom=9)], 20, 10)
     [Box(left=0, top=1, right=9, bottom=10, is_target=True, label='', is_crop=False)]
     """
-    clipped = (
-        msgspec.structs.replace(
-            box,
-            left=max(0, box.left),
-            top=max(0, box.top),
-            right=min(width, box.right),
-            bottom=min(height, box.bottom),
-        )
-        for box in boxes
-    )
-    return [box for box in clipped if box.right - box.left >= 1 and box.bottom - box.top >= 1]
+    clipped = []
+    for box in boxes:
+        left, top = max(0, box.left), max(0, box.top)
+        right, bottom = min(width, box.right), min(height, box.bottom)
+        if right - left >= 1 and bottom - top >= 1:
+            clipped.append(msgspec.structs.replace(box, left=left, top=top, right=right, bottom=bottom))
+    return clipped
 
 
 def describe_boxes(boxes: Iterable[Box]) -> str:
@@ -96,16 +93,19 @@ def describe_boxes(boxes: Iterable[Box]) -> str:
 
 def _list_boxes(facts: Mapping[str, Any]) -> Iterator[Box]:
     for name in ("target_instances", TARGET_BOXES, *_OWN):
-        yield from _read_list(_parse(facts.get(name)))
+        found = _parse(facts.get(name))
+        if isinstance(found, list | tuple):
+            is_one = bool(found) and not isinstance(found[0], list | tuple | Mapping)
+            for one in [found] if is_one else found:
+                yield from _read_box(one.get("bbox") if isinstance(one, Mapping) else one)
     layouts = _parse(facts.get("layout_infos"))
     if isinstance(layouts, Mapping):
         targets = _parse(facts.get("target_layouts"))
         wanted = {str(one) for one in targets} if isinstance(targets, list | tuple) else set()
         for number, layout in layouts.items():
             corners = layout.get("bbox") if isinstance(layout, Mapping) else None
-            yield from _read_box(
-                corners, is_target=str(number) in wanted, label=to_one_line(str(number)[:40])[:20]
-            )
+            label = to_one_line(str(number)[:40])[:20]
+            yield from _read_box(corners, is_target=str(number) in wanted, label=label)
 
 
 def _parse(value: Any) -> Any:
@@ -116,32 +116,13 @@ def _parse(value: Any) -> Any:
     return read_literal(text if text[:1] in ("[", "{") else f"[{text}]")
 
 
-def _read_list(value: Any) -> Iterator[Box]:
-    if not isinstance(value, list | tuple):
-        return
-    if value and not isinstance(value[0], list | tuple | Mapping):
-        value = [value]
-    for one in value:
-        corners = one.get("bbox") if isinstance(one, Mapping) else one
-        yield from _read_box(corners)
-
-
 def _read_box(value: Any, *, is_target: bool = True, label: str = "") -> Iterator[Box]:
+    """The box of four finite numbers that has width and height; none for anything else."""
     if not isinstance(value, list | tuple) or len(value) != 4:
         return
-    corners = [_to_number(one) for one in value]
-    if any(math.isnan(one) for one in corners):
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in value):
         return
-    left, top, right, bottom = corners
-    if left < right and top < bottom:
-        yield Box(left=left, top=top, right=right, bottom=bottom, is_target=is_target, label=label)
-
-
-def _to_number(value: Any) -> float:
-    """A finite number; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return math.nan
-    try:
-        return number if math.isfinite(number := float(value)) else math.nan
-    except OverflowError:
-        return math.nan
+    with suppress(OverflowError):
+        left, top, right, bottom = map(float, value)
+        if all(map(math.isfinite, (left, top, right, bottom))) and left < right and top < bottom:
+            yield Box(left=left, top=top, right=right, bottom=bottom, is_target=is_target, label=label)

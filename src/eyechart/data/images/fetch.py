@@ -73,7 +73,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
     def fetch(self, url: str) -> bytes:
         """Download; `ImageError` if that fails or is not allowed."""
         deadline = time.monotonic() + self.timeout_s
-        for attempt in range(1, _ATTEMPTS + 1):
+        attempt = 1
+        while True:
             try:
                 return self._follow(url, deadline)
             except _Transient as err:
@@ -82,8 +83,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
                     why = f"no response within {self.timeout_s:g} s" if is_late else str(err)
                     hint = "try again later, or save the images beside the data file"
                     raise ImageError(f"{url}: {why}", hint=hint) from err
-                time.sleep(_PAUSE_S * attempt)
-        raise AssertionError("unreachable")
+            time.sleep(_PAUSE_S * attempt)
+            attempt += 1
 
     def _place(self, url: str) -> Path:
         """The cache file of a URL; downloads from private addresses are only used where those are allowed."""
@@ -128,10 +129,9 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             with _cut_off_at(connection.sock, deadline):
                 connection.request("GET", target, headers={"Accept": "image/*", "User-Agent": "eyechart"})
                 return self._read_response(url, connection.getresponse())
-        except (OSError, http.client.HTTPException) as err:
+        # ValueError: http.client refuses control characters, and reads of a closed socket.
+        except (OSError, http.client.HTTPException, ValueError) as err:
             raise _Transient(f"the download failed ({str(err) or type(err).__name__})") from err
-        except ValueError as err:  # http.client refuses control characters, and reads of a closed socket
-            raise _Transient(f"the download failed ({err})") from err
         finally:
             connection.close()
 
@@ -149,10 +149,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         while chunk := response.read1(_CHUNK_BYTES):
             body += chunk
             if len(body) > self.max_bytes:
-                raise ImageError(
-                    f"{url}: more than {self.max_bytes / 1e6:g} MB",
-                    hint="if the size is correct, save the image beside the data file",
-                )
+                hint = "if the size is correct, save the image beside the data file"
+                raise ImageError(f"{url}: more than {self.max_bytes / 1e6:g} MB", hint=hint)
         if response.length:
             raise _Transient("the response was cut off")
         return bytes(body)
@@ -165,10 +163,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         addresses = [str(entry[4][0]) for entry in found]
         private = [address for address in addresses if not is_public(address)]
         if private and not self.allow_private:
-            raise ImageError(
-                f"{url}: the private address {private[0]} is not allowed in data files",
-                hint="for your own server: --allow-private-urls",
-            )
+            why = f"{url}: the private address {private[0]} is not allowed in data files"
+            raise ImageError(why, hint="for your own server: --allow-private-urls")
         return addresses[0]
 
 

@@ -186,8 +186,10 @@ class ImageLoader:
             )
         limits = {"max_pixels": self.max_pixels, "max_side": self.max_side, "jpeg_quality": self.jpeg_quality}
         new = reencode(raw.data, what, box=ref.box, **limits)
-        facts = {"resized": new.resized, "reencoded": True, "origin": what}
-        return Image.encode(new.data, MIME[new.format], (new.width, new.height), **facts)
+        size = (new.width, new.height)
+        return Image.encode(
+            new.data, MIME[new.format], size, resized=new.resized, reencoded=True, origin=what
+        )
 
     def is_cached(self, ref: ImageRef) -> bool:
         """Whether an image at a URL was downloaded before."""

@@ -35,6 +35,11 @@ MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip unti
 REMEMBERED = 256  # images whose words are kept, a few kB each
 
 _READERS = 2  # each takes up to 200 MB while it reads
+_PARAMETERS = {
+    "Global.log_level": "critical",  # its own logger only
+    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+}
 _lock = threading.Lock()
 _read: OrderedDict[str, Future[tuple[TextBox, ...]]] = OrderedDict()
 
@@ -143,14 +148,7 @@ def _readers() -> SimpleQueue[Any]:
         from rapidocr import RapidOCR
 
         for _ in range(min(_READERS, os.cpu_count() or 1)):
-            reader = RapidOCR(
-                params={
-                    "Global.log_level": "critical",  # its own logger only
-                    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                }
-            )
-            readers.put(reader)
+            readers.put(RapidOCR(params=_PARAMETERS))
     return readers
 
 
@@ -175,20 +173,14 @@ def _flatten(image: Any) -> Any:
         image = image.convert("RGBA")
         paper = Image.new("RGBA", image.size, "white")
         return Image.alpha_composite(paper, image).convert("RGB")
-    if image.mode.startswith(("I", "F")):
-        return _rescale(image)
+    if image.mode.startswith(("I", "F")):  # sixteen bits or floats, by their own range
+        import numpy as np
+
+        values = np.asarray(image, dtype=np.float64)
+        low, high = min(0.0, float(values.min())), max(255.0, float(values.max()))
+        scaled = (values - low) / (high - low) * 255
+        image = Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8))
     return image.convert("RGB")
-
-
-def _rescale(image: Any) -> Any:
-    """Sixteen bits or floats to eight, by their own range."""
-    import numpy as np
-    from PIL import Image
-
-    values = np.asarray(image, dtype=np.float64)
-    low, high = min(0.0, float(values.min())), max(255.0, float(values.max()))
-    scaled = (values - low) / (high - low) * 255
-    return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
 
 
 def shrink(image: Any, side: int) -> Any:

@@ -7,11 +7,11 @@ crops, resizes and saves in a format that endpoints accept. `make_thumbnail` mak
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from importlib import import_module
 from io import BytesIO
 from math import floor, sqrt
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import msgspec
@@ -49,19 +49,19 @@ class Header(msgspec.Struct, frozen=True):
     is_animated: bool
 
 
-# The name of a format, a test of the first bytes, and the prefix of Pillow's module and class.
-_FORMATS: tuple[tuple[str, Callable[[bytes], bool], str], ...] = (
-    ("JPEG", lambda head: head.startswith(b"\xff\xd8\xff"), "Jpeg"),
-    ("PNG", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"), "Png"),
-    ("WEBP", lambda head: head.startswith(b"RIFF") and head[8:12] == b"WEBP", "WebP"),
-    ("GIF", lambda head: head.startswith((b"GIF87a", b"GIF89a")), "Gif"),
-    ("BMP", lambda head: head.startswith(b"BM"), "Bmp"),
-    ("TIFF", lambda head: head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")), "Tiff"),
-    ("PPM", lambda head: head[:1] == b"P" and head[1:2] in b"123456" and head[2:3].isspace(), "Ppm"),
-    ("JPEG2000", lambda head: head.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  ")), "Jpeg2K"),
-    ("AVIF", lambda head: head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"), "Avif"),
+# The name of a format, how its files begin, and the prefix of Pillow's module and class.
+_FORMATS = (
+    ("JPEG", rb"\xff\xd8\xff", "Jpeg"),
+    ("PNG", rb"\x89PNG\r\n\x1a\n", "Png"),
+    ("WEBP", rb"RIFF....WEBP", "WebP"),
+    ("GIF", rb"GIF8[79]a", "Gif"),
+    ("BMP", rb"BM", "Bmp"),
+    ("TIFF", rb"II[*+]\0|MM\0[*+]", "Tiff"),
+    ("PPM", rb"P[1-6]\s", "Ppm"),
+    ("JPEG2000", rb"\xff\x4f\xff\x51|\0\0\0\x0cjP  ", "Jpeg2K"),
+    ("AVIF", rb"....ftypavi[fs]", "Avif"),
 )
-
+_BEGINNINGS = [(name, re.compile(mark, re.DOTALL), stem) for name, mark, stem in _FORMATS]
 
 # Files that are mistaken for images, by lower-case text near the beginning.
 _OTHERS = (
@@ -71,9 +71,8 @@ _OTHERS = (
 
 
 def _sniff(data: bytes, what: str) -> tuple[str, str]:
-    head = data[:32]
-    for name, fits, stem in _FORMATS:
-        if fits(head):
+    for name, mark, stem in _BEGINNINGS:
+        if mark.match(data):
             return name, stem
     if not data:
         raise ImageError(f"{what}: the image is empty (0 bytes)", hint="download or export it again")
@@ -92,9 +91,8 @@ def open_image(data: bytes, what: str) -> tuple[str, PilImage]:
             module = import_module(f"PIL.{stem}ImagePlugin")
             image: PilImage = getattr(module, f"{stem}ImageFile")(BytesIO(data))
     except Exception as err:  # a malicious header can raise nearly anything
-        raise ImageError(
-            f"{what}: invalid {name} file ({shorten_reason(err)})", hint="download or export it again"
-        ) from err
+        why = f"{what}: invalid {name} file ({shorten_reason(err)})"
+        raise ImageError(why, hint="download or export it again") from err
     width, height = image.size
     if width * height > MAX_DECODED_PIXELS:
         raise ImageError(
@@ -117,10 +115,8 @@ def decode(image: PilImage, what: str) -> PilImage:
     try:
         image.load()
     except Exception as err:  # as above
-        raise ImageError(
-            f"{what}: the image is truncated or damaged ({shorten_reason(err)})",
-            hint="download or export it again",
-        ) from err
+        why = f"{what}: the image is truncated or damaged ({shorten_reason(err)})"
+        raise ImageError(why, hint="download or export it again") from err
     return image
 
 
@@ -135,7 +131,7 @@ def inspect(data: bytes, what: str) -> Header:
     size = read_size(data)
     if size is not None and size[0] * size[1] <= MAX_DECODED_PIXELS:
         name = "PNG" if data.startswith(b"\x89") else "JPEG"
-        if _looks_whole(name, data):
+        if is_complete(name, data[:32], data[-32:], len(data)):
             return Header(name, *size, is_animated=False)
     name, image = open_image(data, what)
     try:
@@ -143,7 +139,7 @@ def inspect(data: bytes, what: str) -> Header:
             is_animated = bool(getattr(image, "is_animated", False))
     except Exception as err:  # counting frames reads the whole file
         raise ImageError(f"{what}: invalid {name} file ({shorten_reason(err)})") from err
-    if not _looks_whole(name, data):
+    if not is_complete(name, data[:32], data[-32:], len(data)):
         source = getattr(image, "fp", None)  # Pillow drops it after the last pixel
         decode(image, what)
         if name in MIME and not is_animated and source is not None:
@@ -170,21 +166,12 @@ def decode_fully(data: bytes, what: str) -> Header:
     return header
 
 
-def _looks_whole(name: str, data: bytes) -> bool:
-    return is_complete(name, data[:32], data[-32:], len(data))
-
-
 def is_complete(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
     """Whether the last bytes end such a file. If not, decoding decides."""
-    if name == "JPEG":
-        return tail.endswith(b"\xff\xd9")
-    if name == "PNG":
-        return tail.endswith(b"IEND\xaeB`\x82")
     if name == "WEBP":
         return int.from_bytes(head[4:8], "little") + 8 <= n_bytes
-    if name == "GIF":
-        return tail.endswith(b";")
-    return False
+    endings = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
+    return name in endings and tail.endswith(endings[name])
 
 
 def fit_size(width: int, height: int, max_pixels: int | None, max_side: int | None = None) -> tuple[int, int]:
@@ -212,7 +199,6 @@ _ORIENTATION = 0x0112
 _STRIP = 64  # rows
 _PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
-_Corners: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom
 
 
 class Encoded(msgspec.Struct, frozen=True):
@@ -237,8 +223,10 @@ def reencode(
     """Decode the first frame, crop to `box`, resize, and save in a format that endpoints accept.
 
     JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG. With
-    `jpeg_quality` everything becomes JPEG of that quality, see `_crop_and_save`.
+    `jpeg_quality` everything becomes JPEG of that quality, see `_crop`.
     """
+    from PIL.Image import Resampling
+
     header = inspect(data, what)
     name, image = open_image(data, what)
     # Converting the mode takes as much memory again.
@@ -253,16 +241,20 @@ def reencode(
             reserve(n_copies * count_decoded_bytes(image))
         decode(image, what)
         full = full if name == "JPEG" else image.size  # decoding rotates a TIFF
-        corners = None if box is None else clip_box(box, full, what)
-        left, top, right, bottom = corners or (0, 0, *full)
-        size = fit_size(right - left, bottom - top, max_pixels, max_side)
-        resized = size != (right - left, bottom - top)
-        if is_huge and resized:
+        corners = (0, 0, *full) if box is None else clip_box(box, full, what)
+        shown = (corners[2] - corners[0], corners[3] - corners[1])
+        size = fit_size(*shown, max_pixels, max_side)
+        if is_huge and size != shown:
             image = _reduce_in_strips(image, size)
-        is_webp = header.format == "WEBP" and not header.is_animated and corners is None
-        format = header.format if header.format == "JPEG" or is_webp else "PNG"
-        format = format if jpeg_quality is None else "JPEG"
-        return _crop_and_save(image, corners, size, format, quality=jpeg_quality, resized=resized)
+        is_webp = header.format == "WEBP" and not header.is_animated and box is None
+        is_kept = header.format == "JPEG" or is_webp
+        format = "JPEG" if jpeg_quality is not None else header.format if is_kept else "PNG"
+        image, orientation, profile = _crop(image, None if box is None else corners, jpeg_quality is not None)
+        if size != shown:
+            image = _smooth(image).resize(size, Resampling.LANCZOS)
+        quality = _JPEG_QUALITY if jpeg_quality is None else jpeg_quality
+        data = _save(image, format, orientation, profile, quality)
+        return Encoded(data, format, *image.size, size != shown)
     except (OSError, ValueError, MemoryError) as err:  # a mode that Pillow reads but cannot convert
         raise ImageError(
             f"{what}: cannot crop, resize or save {name} of mode {image.mode} ({shorten_reason(err)})",
@@ -292,34 +284,22 @@ def _reduce_in_strips(image: PilImage, size: tuple[int, int]) -> PilImage:
     return rough
 
 
-def _crop_and_save(
-    image: PilImage,
-    corners: _Corners | None,
-    size: tuple[int, int],
-    format: str,
-    *,
-    quality: int | None,
-    resized: bool,
-) -> Encoded:
-    """Crop, resize and save.
+def _crop(
+    image: PilImage, corners: tuple[int, int, int, int] | None, is_bare: bool
+) -> tuple[PilImage, int, Any]:
+    """The cropped image, with its orientation and colour profile.
 
-    With a `quality` by InSight-o3's steps: RGB, Lanczos, Pillow's default JPEG, without orientation and
-    colour profile. The bytes are what Pillow gives for these steps. One difference: 16-bit grey is scaled to
-    8 bits first, where Pillow would clip everything above 255 to white.
+    `is_bare`: by InSight-o3's steps for a JPEG quality, as RGB without orientation and profile, so that the
+    bytes are what Pillow gives for these steps (Lanczos, Pillow's default JPEG). One difference: 16-bit grey
+    is scaled to 8 bits first, where Pillow would clip everything above 255 to white.
     """
-    from PIL.Image import Resampling
-
     orientation, profile = read_orientation(image), image.info.get("icc_profile")
     with suppress_warnings():  # about large crops, and about palettes whose transparency is dropped
         image = image if corners is None else image.crop(corners)
-        if quality is not None:
-            orientation, profile = 1, None
-            image = _smooth(image) if image.mode.startswith("I") else image
-            image = image if image.mode == "RGB" else image.convert("RGB")  # which would copy
-    if resized:
-        image = _smooth(image).resize(size, Resampling.LANCZOS)
-    data = _save(image, format, orientation, profile, _JPEG_QUALITY if quality is None else quality)
-    return Encoded(data, format, *image.size, resized)
+        if not is_bare:
+            return image, orientation, profile
+        image = _smooth(image) if image.mode.startswith("I") else image
+        return image if image.mode == "RGB" else image.convert("RGB"), 1, None  # which would copy
 
 
 def clip_box(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
@@ -429,12 +409,11 @@ def _save_thumbnail(image: PilImage, max_side: int, max_bytes: int) -> Encoded:
         opaque.paste(image, mask=image.getchannel("A"))
         image = opaque
     best, format = b"", "JPEG" if is_small else "WEBP"
+    method = Resampling.BILINEAR if is_small else Resampling.BICUBIC
     for quality in _THUMBNAIL_QUALITIES[is_small:]:
         size = fit_size(*full, None, side)
         if image.size != size:
-            image = image.resize(
-                size, Resampling.BILINEAR if is_small else Resampling.BICUBIC, reducing_gap=2.0
-            )
+            image = image.resize(size, method, reducing_gap=2.0)
         out = BytesIO()
         image.save(out, format, quality=quality, method=2)
         best = out.getvalue()
@@ -451,16 +430,15 @@ _FRAMES = frozenset({0xC0, 0xC1, 0xC2})
 # Other segments that are allowed, and their minimum length: tables (DHT, DRI), comments, application data, of
 # which Pillow reads JFIF, colour profiles and Adobe's.
 _SEGMENTS = {0xC4: 2, 0xDD: 4, 0xFE: 2} | dict.fromkeys(range(0xE0, 0xF0), 2) | {0xE0: 9, 0xE2: 16, 0xEE: 9}
-_NEVER = 2**16
+_NEVER = 2**32
 _TABLES, _SCAN = 0xDB, 0xDA
 _TABLE_BYTES = 65  # of a quantisation table with 8 bits per entry
 _PLAIN_DEPTH = 8
 _COMPONENTS = frozenset({1, 3, 4})
 
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
-_COLOURS = frozenset({0, 2, 3, 4, 6})
 # Depth 8, any colour type, compression and filter 0.
-_PLAIN_HEADS = frozenset(bytes((8, colour, 0, 0)) for colour in _COLOURS)
+_PLAIN_HEADS = frozenset(bytes((8, colour, 0, 0)) for colour in (0, 2, 3, 4, 6))
 # Chunks that are allowed before the pixels, and their minimum length. Compressed chunks (profiles, texts)
 # could be decompression bombs, and others could be animations.
 _CHUNKS = {
@@ -522,13 +500,8 @@ def _png(data: bytes) -> tuple[int, int] | None:
     place = 33
     while (kind := data[place + 4 : place + 8]) != b"IDAT":
         length = int.from_bytes(data[place : place + 4], "big")
-        least = _CHUNKS.get(kind)
-        if (
-            least is None
-            or length < least
-            or place > _MAX_BYTES_BEFORE_PIXELS
-            or not _is_chunk_valid(data, place, length)
-        ):
+        is_allowed = length >= _CHUNKS.get(kind, _NEVER) and place <= _MAX_BYTES_BEFORE_PIXELS
+        if not is_allowed or not _is_chunk_valid(data, place, length):
             return None
         place += 12 + length
     width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING
 from zlib import compressobj, crc32
 
 import msgspec
@@ -20,19 +21,16 @@ from eyechart.data.samples import ChangedSource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Image, ImageRef, Sample, Source
 
+if TYPE_CHECKING:
+    from eyechart.data.images.loading import ImageLoader, Measurer
+
 # -- Blank images
-
-
-class _Loader(Protocol):
-    def load(self, ref: ImageRef) -> Image: ...
-    def fingerprint(self, ref: ImageRef) -> str: ...
-    def close(self) -> None: ...
 
 
 class BlankImages(msgspec.Struct, frozen=True):
     """A loader that returns a white image of the size in which the image itself would be sent."""
 
-    loader: _Loader
+    loader: ImageLoader | Measurer
 
     def load(self, ref: ImageRef) -> Image:
         own = self.loader.load(ref)
@@ -75,13 +73,6 @@ def make_blank(width: int, height: int) -> bytes:
 _TRIES = 32  # draws; then what is left is listed
 
 
-class _Pool(msgspec.Struct, frozen=True):
-    """The images of a source: each content once, and which contents each sample shows, in order."""
-
-    images: list[tuple[bytes, ImageRef]]
-    shown: list[tuple[bytes, ...]]
-
-
 def shuffle_source(
     source: Source,
     hash_content: Callable[[ImageRef], bytes],
@@ -96,34 +87,33 @@ def shuffle_source(
     pool = cache(lambda: _collect(source, hash_content, progress))
 
     def shuffle(samples: Iterable[Sample]) -> Iterator[Sample]:
-        images = pool()
+        images, shown = pool()
         for position, sample in enumerate(samples):
             if not sample.images:
                 yield sample
                 continue
             rng = Random(f"{seed} {sample.circle or sample.id}")  # noqa: S311 - no secret
-            own = images.shown[position] if position < len(images.shown) else ()
-            yield replace(sample, images=_draw(images.images, set(own), len(sample.images), rng, sample.id))
+            own = shown[position] if position < len(shown) else set()
+            yield replace(sample, images=_draw(images, own, len(sample.images), rng, sample.id))
 
     return ChangedSource(source, shuffle)
 
 
 def _collect(
     source: Source, hash_content: Callable[[ImageRef], bytes], progress: Callable[[int], None]
-) -> _Pool:
+) -> tuple[list[tuple[bytes, ImageRef]], list[set[bytes]]]:
+    """The images of a source, each content once, and which contents each sample shows."""
     unique: dict[bytes, ImageRef] = {}
-    shown = []
+    shown: list[set[bytes]] = []
     for n, sample in enumerate(source, start=1):
-        hashes = []
+        shown.append(set())
         for ref in sample.images:
-            try:
-                hashes.append(hash_content(ref))
-            except ImageError:
-                continue  # it cannot be sent in place of another
-            unique.setdefault(hashes[-1], ref)
-        shown.append(tuple(hashes))
+            with suppress(ImageError):  # it cannot be sent in place of another
+                content = hash_content(ref)
+                shown[-1].add(content)
+                unique.setdefault(content, ref)
         progress(n)
-    return _Pool(list(unique.items()), shown)
+    return list(unique.items()), shown
 
 
 def _draw(

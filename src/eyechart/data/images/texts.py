@@ -8,6 +8,7 @@ an image's path; a path may be shortened from the left as long as it still ends 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -63,15 +64,14 @@ class FileTexts(msgspec.Struct, frozen=True):
         for key in dict.fromkeys((sample.id, sample.circle)):
             if key and key in self.by_key:
                 return _check_texts(self.by_key[key], sample, self.name)
-        texts = [self._find_image(ref) for ref in sample.images]
-        if any(text is None for text in texts):
-            return _check_texts((), sample, self.name)
-        return [text for text in texts if text is not None]
-
-    def _find_image(self, ref: ImageRef) -> str | None:
-        keys = _list_endings(ref.location) if ref.kind in ("file", "url") else ()
-        found = next((self.by_key[key] for key in keys if key in self.by_key), None)
-        return "\n".join(found) if found else None
+        texts = []
+        for ref in sample.images:
+            keys = _list_endings(ref.location) if ref.kind in ("file", "url") else ()
+            found = next((self.by_key[key] for key in keys if key in self.by_key), None)
+            if not found:
+                return _check_texts((), sample, self.name)
+            texts.append("\n".join(found))
+        return texts
 
 
 def _list_endings(path: str) -> Iterator[str]:
@@ -81,11 +81,10 @@ def _list_endings(path: str) -> Iterator[str]:
     ['/data/images/1.png', 'data/images/1.png', 'images/1.png', '1.png']
     """
     yield path
-    slash = path.find("/")
-    while slash >= 0:
-        if path[slash + 1 :]:
-            yield path[slash + 1 :]
-        slash = path.find("/", slash + 1)
+    while "/" in path:
+        path = path.partition("/")[2]
+        if path:
+            yield path
 
 
 def _check_texts(texts: Sequence[str], sample: Sample, origin: str) -> Sequence[str]:
@@ -114,8 +113,10 @@ def read_texts(path: Path, *, allows_blank: bool = False) -> FileTexts:
     A blank text counts as missing unless `allows_blank`.
     """
     format = _guess(path)
+    values: Mapping[str, Any]
     if format == "object":
-        values: Mapping[str, Any] = _read_object(path)
+        with translate_json_errors(path.name, hint="check quotes and commas"):
+            values = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     elif format == "lines":
         values = read_caption_lines(read_bytes(path), path.name)
     else:
@@ -139,11 +140,6 @@ def _guess(path: Path) -> str:
     return "object" if format == "json" and head.lstrip().startswith(b"{") else format
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    with translate_json_errors(path.name, hint="check quotes and commas"):
-        return msgspec.json.decode(read_bytes(path), type=dict[str, Any])
-
-
 def _read_table(path: Path, format: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -153,15 +149,13 @@ def _read_table(path: Path, format: str) -> dict[str, Any]:
         key_column = next((names[one] for one in (*ALIASES["id"], *IMAGE_COLUMNS) if one in names), None)
         text_column = next((names[one] for one in TEXT_COLUMNS if one in names), None)
         if key_column is None or text_column is None:
-            raise DataError(
-                f"{where}: no {'key' if key_column is None else 'text'} (found: {join_names([*row.values])})",
-                hint="every row needs an id or an image, and a caption or a text",
-            )
+            what = f"no {'key' if key_column is None else 'text'} (found: {join_names([*row.values])})"
+            hint = "every row needs an id or an image, and a caption or a text"
+            raise DataError(f"{where}: {what}", hint=hint)
         key = to_text(row.values[key_column]).strip()
         if key in places:
-            raise DataError(
-                f"{where}: second text for {key!r}; the first is in {places[key]}", hint="keep one of them"
-            )
+            what = f"second text for {key!r}; the first is in {places[key]}"
+            raise DataError(f"{where}: {what}", hint="keep one of them")
         places[key] = where
         found[key] = row.values[text_column]
     return found
@@ -175,22 +169,17 @@ def read_caption_lines(data: bytes, name: str) -> dict[str, str]:
     try:
         text = data.decode()
     except UnicodeDecodeError as err:
-        begin = data.rfind(b"\n", 0, err.start) + 1
-        number = data.count(b"\n", 0, begin) + 1
-        raise DataError(
-            f"{name}: line {number}: not UTF-8 text",
-            hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8",
-        ) from err
+        number = data.count(b"\n", 0, err.start) + 1
+        hint = "save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
+        raise DataError(f"{name}: line {number}: not UTF-8 text", hint=hint) from err
     captions: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         image, comma, caption = line.partition(",")
         if not comma:
-            raise DataError(
-                f"{name}: line {number} has no comma: {line.strip()[:60]!r}",
-                hint="expected per line: the path of an image, a comma, its text",
-            )
+            hint = "expected per line: the path of an image, a comma, its text"
+            raise DataError(f"{name}: line {number} has no comma: {line.strip()[:60]!r}", hint=hint)
         captions[image.strip()] = caption.strip()
     return captions
 
@@ -203,21 +192,13 @@ def _index(values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     >>> sorted(_index({"../data/images/1.png": ("one",), "q7": ("two",)}))
     ['data/images/1.png', 'images/1.png', 'q7']
     """
-    found = {_drop_dots(key): texts for key, texts in values.items()}
+    found = {re.sub(r"^(?:\.\.?/)+", "", key): texts for key, texts in values.items()}
     ends: dict[str, set[tuple[str, ...]]] = {}
     for key, texts in found.items():
         _, folder, end = f"/{key}".partition("/images/")
         if folder:
             ends.setdefault(f"images/{end}", set()).add(texts)
-    unique = {end: next(iter(several)) for end, several in ends.items() if len(several) == 1}
-    return {**unique, **found}
-
-
-def _drop_dots(key: str) -> str:
-    """A path without leading ``./`` and ``../``."""
-    while key.startswith(("./", "../")):
-        key = key.partition("/")[2]
-    return key
+    return {end: next(iter(several)) for end, several in ends.items() if len(several) == 1} | found
 
 
 # -- Our own OCR
@@ -228,9 +209,7 @@ class OcrTexts:
 
     def __init__(self, loader: ImageLoader, folder: Path) -> None:
         require_reader()
-        self._loader = loader
-        self._folder = folder
-        self._reader = name_reader()
+        self._loader, self._folder, self._reader = loader, folder, name_reader()
 
     def find(self, sample: Sample) -> Sequence[str]:
         return [self._read(ref) for ref in sample.images]
