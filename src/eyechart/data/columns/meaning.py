@@ -382,12 +382,8 @@ def _add_later_columns(
         images = (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
     elif "image" not in by_user:
         images += tuple((name,) for name in list_next_names(images[-1][0], _MORE_IMAGES))
-    tried = {
-        target: tuple(
-            dict.fromkeys((*fields.get(target, ()), *(() if target in (*by_user, "id") else usual)))
-        )
-        for target, usual in ALIASES.items()
-    }
+    usual = {target: () if target in (*by_user, "id") else names for target, names in ALIASES.items()}
+    tried = {to: tuple(dict.fromkeys((*fields.get(to, ()), *names))) for to, names in usual.items()}
     return images, tried | {"image": tuple(column for slot in images for column in slot)}
 
 

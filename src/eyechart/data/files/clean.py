@@ -20,7 +20,7 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.pixels import inspect
 from eyechart.errors import DataError, UsageError
 from eyechart.files import atomic_write
-from eyechart.types import Converted, ImageRef, Sample, Source
+from eyechart.types import Converted, ImageRef, Source
 
 SUFFIXES = (".jsonl", ".tsv", ".csv")
 _FIELDS = ("id", "question", "options", "answer", "image", "hint")
@@ -36,9 +36,8 @@ def write_clean(
 ) -> Converted:
     """Write the samples of a source as JSON Lines, TSV or CSV, by the ending of `out`."""
     if out.suffix.lower() not in SUFFIXES:
-        raise UsageError(
-            f"{out}: unknown extension", hint=f"write to a file with one of: {', '.join(SUFFIXES)}"
-        )
+        hint = f"write to a file with one of: {', '.join(SUFFIXES)}"
+        raise UsageError(f"{out}: unknown extension", hint=hint)
     if not out.absolute().parent.is_dir():
         raise UsageError(f"{out}: no such folder", hint=f"create it: mkdir -p {out.parent}")
     if out.exists() and not force:
@@ -61,20 +60,17 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     for number, sample in enumerate(source, start=1):
         if sample.meta.get("history"):
-            raise UsageError(
-                f"{source.origin}: a conversation with earlier turns cannot be one row",
-                hint="such a file is read as it is",
-            )
+            what = f"{source.origin}: a conversation with earlier turns cannot be one row"
+            raise UsageError(what, hint="such a file is read as it is")
+        paths = [images.place(ref) for ref in sample.images]
+        filled = {
+            "options": sample.choices_text or dict(sample.choices),
+            "answer": sample.golds[0] if len(sample.golds) == 1 else list(sample.golds),
+            "image": paths[0] if len(paths) == 1 else paths,
+            "hint": sample.hint,
+        }
         row: dict[str, Any] = {"id": sample.id, "question": sample.question}
-        if sample.choices_text or sample.choices:
-            row["options"] = sample.choices_text or dict(sample.choices)
-        if sample.golds:
-            row["answer"] = sample.golds[0] if len(sample.golds) == 1 else list(sample.golds)
-        if sample.images:
-            paths = [images.place(ref, sample) for ref in sample.images]
-            row["image"] = paths[0] if len(paths) == 1 else paths
-        if sample.hint:
-            row["hint"] = sample.hint
+        row |= {name: value for name, value in filled.items() if value}
         row |= {name: value for name, value in sample.meta.items() if name not in row}
         yield row
         if progress is not None:
@@ -97,10 +93,11 @@ def _write_table(out: Path, rows: list[dict[str, Any]]) -> None:
 
 def _flatten(row: dict[str, Any]) -> dict[str, str]:
     options = row.get("options")
-    rest = {name: to_text(value) for name, value in row.items()}
+    texts = {name: to_text(value) for name, value in row.items()}
     if isinstance(options, dict) and all(letter in LETTERS for letter in options):
-        rest = {name: value for name, value in rest.items() if name != "options"} | options
-    return rest
+        del texts["options"]
+        texts |= options
+    return texts
 
 
 class _ImageFiles:
@@ -113,7 +110,7 @@ class _ImageFiles:
         self.n = 0
         self._written: dict[ImageRef, str] = {}
 
-    def place(self, ref: ImageRef, sample: Sample) -> str:
+    def place(self, ref: ImageRef) -> str:
         self.n += 1
         if ref.kind == "url":
             return ref.location

@@ -79,7 +79,7 @@ class ParquetReader(msgspec.Struct):
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order. Image bytes are not read if the file's statistics say that none is missing."""
         with _parquet_file(self.path) as file:
-            names = list(file.schema_arrow.names)
+            names, cells = list(file.schema_arrow.names), ArrowCells("parquet", str(self.path))
             number = 0
             for group in range(file.num_row_groups):
                 n_rows = file.metadata.row_group(group).num_rows
@@ -87,14 +87,14 @@ class ParquetReader(msgspec.Struct):
                 try:
                     unread = {name for name in names if name in blobs and _is_full(file, group, name)}
                     wanted = [name for name in names if name not in unread]
-                    for values in self._read_group(file, group, wanted, first, blobs):
+                    for values in _read_group(file, group, wanted, cells, first, blobs):
                         number += 1
                         if values is None:
                             what = f"{self.path.name}: row {number}: {_TOO_LONG}"
                             on_problem(DataError(what, hint="store large images in separate files"))
                             continue
                         if unread:
-                            values |= {name: self._cells.locate(number - 1, name) for name in unread}
+                            values |= {name: cells.locate(number - 1, name) for name in unread}
                             values = {name: values[name] for name in names}
                         yield Row(number, 0, values)
                 except _damage() as err:
@@ -103,23 +103,16 @@ class ParquetReader(msgspec.Struct):
                     on_problem(DataError(what, hint="was the download interrupted? Download it again"))
                     number = first + n_rows - 1
 
-    @property
-    def _cells(self) -> ArrowCells:
-        return ArrowCells("parquet", str(self.path))
 
-    def _read_group(
-        self, file: Any, group: int, columns: list[str], first: int, blobs: Collection[str]
-    ) -> Iterator[dict[str, Any] | None]:
-        """The rows of a group; None for one that is too long."""
-        if not columns:
-            yield from ({} for _ in range(file.metadata.row_group(group).num_rows))
-        for batch in _batches(file, group, columns) if columns else ():
-            if batch is None:
-                yield None
-                first += 1
-                continue
-            yield from self._cells.read_rows(batch, first - 1, blobs)
-            first += batch.num_rows
+def _read_group(
+    file: Any, group: int, columns: list[str], cells: ArrowCells, first: int, blobs: Collection[str]
+) -> Iterator[dict[str, Any] | None]:
+    """The rows of a group; None for one that is too long."""
+    if not columns:
+        yield from ({} for _ in range(file.metadata.row_group(group).num_rows))
+    for batch in _batches(file, group, columns) if columns else ():
+        yield from [None] if batch is None else cells.read_rows(batch, first - 1, blobs)
+        first += 1 if batch is None else batch.num_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +213,12 @@ def _is_full(file: Any, group: int, column: str) -> bool:
     import pyarrow as pa
 
     kind = file.schema_arrow.field(column).type
-    is_struct = pa.types.is_struct(kind) and "bytes" in {field.name for field in kind}
-    if not is_struct and not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
+    if not is_image_type(kind) or _is_list(kind):
         return False
-    leaf = f"{column}.bytes" if is_struct else column
-    for chunk in _list_chunks(file, group):
-        if chunk.path_in_schema == leaf:
-            statistics = chunk.statistics
-            return statistics is not None and statistics.has_null_count and statistics.null_count == 0
-    return False
+    leaf = f"{column}.bytes" if pa.types.is_struct(kind) else column
+    found = (chunk.statistics for chunk in _list_chunks(file, group) if chunk.path_in_schema == leaf)
+    statistics = next(found, None)
+    return statistics is not None and statistics.has_null_count and statistics.null_count == 0
 
 
 class ParquetCells:
@@ -321,11 +311,17 @@ def _group_of(file: Any, row: int) -> tuple[int, int]:
     raise IndexError("no such row")
 
 
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def is_image_type(kind: Any) -> bool:
     """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
     import pyarrow as pa
 
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return is_image_type(kind.value_type)
     if pa.types.is_struct(kind):
         return "bytes" in {field.name for field in kind}

@@ -53,9 +53,8 @@ def _is_picture(name: str) -> bool:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """A key that sorts ``page2`` before ``page10``."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"[0-9]{1,15}|[^0-9]+", name)
-    ]
+    parts = re.findall(r"[0-9]{1,15}|[^0-9]+", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,9 @@ class PictureFolder:
         if self._table is None:
             return ()
         ids = [sample.id for sample in self]
-        unused = set(self._table) - {key for one in ids for key in _keys(one)}
         found = []
-        if unused:
-            found.append(
-                f"{self.answers}: no image for {len(unused)} answers: {join_names(sorted(unused), 5)}"
-            )
+        if unused := sorted(set(self._table) - {key for one in ids for key in _keys(one)}):
+            found.append(f"{self.answers}: no image for {len(unused)} answers: {join_names(unused, 5)}")
         if missing := [one for one in ids if self._find_golds(one) == ()]:
             found.append(f"{len(missing)} images have no answer and are not scored: {join_names(missing, 5)}")
         return tuple(found)
@@ -174,10 +170,8 @@ def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
     columns = list(reader.columns() or dict.fromkeys(name for row in rows for name in row.values))
     found = _find_columns(columns, rows[:20])
     if found is None:
-        raise DataError(
-            f"{path.name}: no columns of file names and answers (found: {join_names(columns, 10)})",
-            hint="name them file and answer",
-        )
+        what = f"no columns of file names and answers (found: {join_names(columns, 10)})"
+        raise DataError(f"{path.name}: {what}", hint="name them file and answer")
     named, answer = found
     golds: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -185,9 +179,8 @@ def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
         if not name:
             continue
         if name in golds:
-            raise DataError(
-                f"{path.name}: row {row.number}: {name} appears twice", hint="give one answer each"
-            )
+            what = f"{path.name}: row {row.number}: {name} appears twice"
+            raise DataError(what, hint="give one answer each")
         golds[name] = trim_golds(read_golds(row.values.get(answer)))
     return golds
 
@@ -196,8 +189,9 @@ def _find_columns(columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, str
     """The columns of names and of answers: by their names, else by what is in them."""
     answers = [name for name in columns if name.strip().lower() in ALIASES["answer"]]
     answers = answers or find_candidates("answer", columns)
-    names = [name for name in columns if is_image_name(name) and name not in answers]
-    names = names or [name for name in columns if _looks_like_names(name, rows) and name not in answers]
+    others = [name for name in columns if name not in answers]
+    names = [name for name in others if is_image_name(name)]
+    names = names or [name for name in others if _looks_like_names(name, rows)]
     if not answers and len(columns) == 2 and len(names) == 1:
         answers = [name for name in columns if name != names[0]]
     return (names[0], answers[0]) if names and answers else None

@@ -35,23 +35,18 @@ def is_table(thing: object) -> bool:
 
 def open_memory(things: Any, options: SourceOptions, name: str | None = None) -> Source:
     """A source of samples, dicts or a DataFrame."""
-    if is_table(things):
-        rows = _list_rows(things)
-        name = name or "dataframe"
-    else:
-        rows = list(things)
-        name = name or "list"
+    is_frame = is_table(things)
+    rows = _list_rows(things) if is_frame else list(things)
+    name = name or ("dataframe" if is_frame else "list")
     if not rows:
         raise UsageError(f"the {name} is empty", hint="it has no questions")
     if all(isinstance(row, Sample) for row in rows):
         samples = tuple(check_samples(rows))
         return MemorySource(name, f"{name}-{_digest(samples)}", samples)
     if not all(isinstance(row, Mapping) for row in rows):
-        kinds = sorted({type(row).__name__ for row in rows})
-        raise UsageError(
-            f"a list of {' and '.join(kinds)} is not a source of samples",
-            hint="give dicts, samples, or a DataFrame",
-        )
+        kinds = " and ".join(sorted({type(row).__name__ for row in rows}))
+        hint = "give dicts, samples, or a DataFrame"
+        raise UsageError(f"a list of {kinds} is not a source of samples", hint=hint)
     reader = RecordsReader(tuple({str(key): _plain(value) for key, value in row.items()} for row in rows))
     path = Path(f"{name}-{_digest(reader.records)}")
     detection = detect_rows(path, "records", "utf-8", reader, options)
@@ -99,14 +94,12 @@ def _plain(value: Any) -> Any:
     """A value as files hold it: no NaN, no numpy scalar, images as references."""
     if value is None or isinstance(value, bool | int | ImageRef):
         return value
-    if isinstance(value, str):
+    if isinstance(value, str | Path):
         return str(value)  # numpy's texts and numbers are kinds of text and float, and print otherwise
     if isinstance(value, float):
         if math.isnan(value):
             return None
         return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
-    if isinstance(value, Path):
-        return str(value)
     if isinstance(value, bytes | bytearray):
         return _embed(bytes(value))
     if isinstance(value, Mapping):

@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -94,14 +95,11 @@ def refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as err:
-        raise DataError(
-            f"{path.name}: not a workbook ({err})", hint="is it a file of another format?"
-        ) from err
+        hint = "is it a file of another format?"
+        raise DataError(f"{path.name}: not a workbook ({err})", hint=hint) from err
     if size > MAX_UNPACKED:
-        raise DataError(
-            f"{path.name}: the archive unpacks to {size / 1024**3:,.1f} GB",
-            hint=f"the limit is {MAX_UNPACKED // 1024**3} GB; if that is correct, save it as .tsv or .jsonl",
-        )
+        hint = f"the limit is {MAX_UNPACKED // 1024**3} GB; if that is correct, save it as .tsv or .jsonl"
+        raise DataError(f"{path.name}: the archive unpacks to {size / 1024**3:,.1f} GB", hint=hint)
 
 
 def refuse_too_large(path: Path) -> None:
@@ -135,18 +133,13 @@ def _read_lines(path: Path, child: subprocess.Popen[bytes]) -> Iterator[Any]:
             yield told
     message = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
     if code := child.wait():
-        why = _explain(code, message)
+        why = f"it needs more than {MAX_MEMORY // 1024**3} GB of memory; is one cell far from all others?"
+        if code == -_SIGXCPU:
+            why = f"it needs more than {MAX_CPU_S} s of CPU time"
+        elif code == _FAILED and message:
+            why = message[-1][:300]
         hint = _DECRYPT if "password" in why.lower() else "open it and save it again as .xlsx, or export .tsv"
         raise DataError(f"{path.name}: the spreadsheet cannot be read: {why}", hint=hint)
-
-
-def _explain(code: int, message: list[str]) -> str:
-    """Why the child ended: its own message, or the limit that it reached."""
-    if code == -_SIGXCPU:
-        return f"it needs more than {MAX_CPU_S} s of CPU time"
-    if code == _FAILED and message:
-        return message[-1][:300]
-    return f"it needs more than {MAX_MEMORY // 1024**3} GB of memory; is one cell far from all others?"
 
 
 def format_cell(cell: Any) -> str | None:
@@ -195,9 +188,8 @@ class WorkbookReader:
     def remarks(self) -> list[str]:
         """What was decided without the user: the sheet, and a header that is not the first row."""
         chosen = self._choose()
-        is_one_of_several = self._n_sheets > 1 and self.sheet is None
         which = f"sheet {chosen.name!r} of {self._n_sheets} (--sheet NAME chooses another)"
-        return [which] * is_one_of_several + chosen.header.describe()
+        return [which] * (self._n_sheets > 1 and self.sheet is None) + chosen.header.describe()
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows below the header, in order; empty ones are skipped."""
@@ -205,9 +197,9 @@ class WorkbookReader:
         above = chosen.header.above + chosen.header.n_rows
         with open_sheet(self.path, "--sheet", chosen.name) as lines:
             told = next(lines)
-            pictures: dict[int, list[tuple[int, Sequence[str]]]] = {}
+            pictures: dict[int, list[tuple[int, Sequence[str]]]] = defaultdict(list)
             for row, column, members in told["pictures"]:
-                pictures.setdefault(row, []).append((column, members))
+                pictures[row].append((column, members))
             merged = _Merged(told["merged"], chosen.left)
             names = chosen.header.names
             for at, cells in enumerate(lines):
@@ -215,23 +207,15 @@ class WorkbookReader:
                 merged.fill(at, values, names)
                 if at < above:
                     continue
-                self._add_pictures(values, names, chosen.left, pictures.get(at, ()))
+                # Pictures go into the cells under them; a text in such a cell stays beside it.
+                for column, members in sorted(pictures.get(at, ())):
+                    index = column - chosen.left
+                    name = names[index] if 0 <= index < len(names) else "(pictures)"
+                    if values.get(name) and not str(values[name]).startswith("="):
+                        name = f"{name} (picture)"
+                    values[name] = [self._to_ref(member) for member in members]
                 if any(value not in (None, "") for value in values.values()):
                     yield Row(at - above + 1, at + 1, values)
-
-    def _add_pictures(
-        self,
-        values: dict[str, Any],
-        names: Sequence[str],
-        left: int,
-        pictures: Sequence[tuple[int, Sequence[str]]],
-    ) -> None:
-        """Put the row's pictures into the cells under them; a text in such a cell stays beside it."""
-        for column, members in sorted(pictures):
-            name = names[column - left] if 0 <= column - left < len(names) else "(pictures)"
-            if values.get(name) and not str(values[name]).startswith("="):
-                name = f"{name} (picture)"
-            values[name] = [self._to_ref(member) for member in members]
 
     def _to_ref(self, member: str) -> ImageRef:
         if "://" in member:
@@ -240,10 +224,10 @@ class WorkbookReader:
 
     def _choose(self) -> _Sheet:
         if self._chosen is None:
-            self._chosen = self._find_sheet()
-            names = self._chosen.header.names
-            where = f"{self.path.name}: row {self._chosen.header.above + 1} of sheet {self._chosen.name!r}"
-            refuse_repeated_names(names, where)
+            chosen = self._find_sheet()
+            where = f"{self.path.name}: row {chosen.header.above + 1} of sheet {chosen.name!r}"
+            refuse_repeated_names(chosen.header.names, where)
+            self._chosen = chosen
         return self._chosen
 
     def _find_sheet(self) -> _Sheet:
@@ -263,10 +247,8 @@ class WorkbookReader:
         asking = [one for one in sheets if one.has_question]
         if len(asking) > 1:
             listed = join_names([one.name for one in asking], 10)
-            raise DataError(
-                f"{self.path.name}: {len(asking)} sheets hold questions ({listed})",
-                hint=f"choose one, e.g. --sheet {shlex.quote(asking[0].name)}",
-            )
+            what = f"{self.path.name}: {len(asking)} sheets hold questions ({listed})"
+            raise DataError(what, hint=f"choose one, e.g. --sheet {shlex.quote(asking[0].name)}")
         return asking[0] if asking else sheets[0]
 
     def _look(self, told: Mapping[str, Any]) -> _Sheet:
@@ -279,10 +261,10 @@ class _Merged:
     """Cells merged over several rows: their value counts in each."""
 
     def __init__(self, ranges: Sequence[Sequence[Sequence[int]]], left: int) -> None:
-        self._by_row: dict[int, list[tuple[int, int]]] = {}  # first row to columns and last rows
+        self._by_row: dict[int, list[tuple[int, int]]] = defaultdict(list)  # first row: columns, last rows
         for (top, first), (bottom, last) in ranges:
             if bottom > top and first == last:  # merged over columns, it is a title
-                self._by_row.setdefault(top, []).append((first - left, bottom))
+                self._by_row[top].append((first - left, bottom))
         self._open: list[tuple[int, int, Any]] = []  # column, last row, value
 
     def fill(self, row: int, values: dict[str, Any], names: Sequence[str]) -> None:
@@ -310,10 +292,8 @@ def read_member(ref: ImageRef) -> bytes:
     try:
         with zipfile.ZipFile(ref.location) as archive:
             entry = archive.getinfo(ref.column)
-            if entry.file_size > MAX_FILE_BYTES:
-                raise ImageError(
-                    f"{ref}: {entry.file_size // 1_000_000} MB; the limit is {MAX_FILE_BYTES // 2**20} MB"
-                )
+            if (size := entry.file_size) > MAX_FILE_BYTES:
+                raise ImageError(f"{ref}: {size // 1_000_000} MB; the limit is {MAX_FILE_BYTES // 2**20} MB")
             with archive.open(entry) as file:
                 return file.read(MAX_FILE_BYTES + 1)
     except (KeyError, zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError) as err:

@@ -12,6 +12,7 @@ import codecs
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -39,6 +40,7 @@ _CONVERT = (
     "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=';'))\""
 )
 
+_MAX_ROW_MB = MAX_ROW_BYTES // 1024 // 1024
 _BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones split image rows
 
 
@@ -57,17 +59,10 @@ class DelimitedReader:
     _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
 
     def columns(self) -> tuple[str, ...]:
-        if self.names and not self._columns:
-            refuse_repeated_names(self.names, f"{self.path.name}: the header")
-            self._columns = self.names
         if not self._columns:
-            with self.path.open("rb") as file:
-                refuse_wide_text(self.path, file.read(4))
-                file.seek(0)
-                header = next(scan_rows(file, self._separator, self.path), None)
-            if header is None:
-                raise DataError(f"{self.path.name}: the file is empty", hint="the first line names columns")
-            self._columns = self._names(header)
+            names = self.names or self._read_header()
+            refuse_repeated_names(names, f"{self.path.name}: the header")
+            self._columns = names
         return self._columns
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
@@ -86,8 +81,7 @@ class DelimitedReader:
                     else:
                         values[name] = cell.decode(self.encoding) or None
             except UnicodeDecodeError:
-                where = self._name(raw)
-                on_problem(make_decode_error(where, name, cell, self.encoding))
+                on_problem(make_decode_error(self._name(raw), name, cell, self.encoding))
                 continue
             if kinds is not None:
                 for name, kind in kinds.items():
@@ -98,7 +92,13 @@ class DelimitedReader:
     def _separator(self) -> bytes:
         return self.delimiter.encode() or (b"\t" if self.format == "tsv" else b",")
 
-    def _names(self, header: RawRow) -> tuple[str, ...]:
+    def _read_header(self) -> tuple[str, ...]:
+        with self.path.open("rb") as file:
+            refuse_wide_text(self.path, file.read(4))
+            file.seek(0)
+            header = next(scan_rows(file, self._separator, self.path), None)
+        if header is None:
+            raise DataError(f"{self.path.name}: the file is empty", hint="the first line names columns")
         if header.has_nul:
             raise self._nul(header)
         if header.spans is None and any(b"\r" in cell for cell in header.cells):
@@ -110,12 +110,10 @@ class DelimitedReader:
             try:
                 names.append(cell.decode(self.encoding) or f"Unnamed: {index}")  # pandas' own index column
             except UnicodeDecodeError as err:
-                raise make_decode_error(
-                    f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding
-                ) from err
+                where = f"{self.path.name}: header"
+                raise make_decode_error(where, f"#{index + 1}", cell, self.encoding) from err
         if len(names) == 1:
             self._refuse_other_separator(names[0])
-        refuse_repeated_names(names, f"{self.path.name}: the header")
         return tuple(names)
 
     def _refuse_other_separator(self, header: str) -> None:
@@ -146,17 +144,16 @@ class DelimitedReader:
                 if raw.has_nul:
                     on_problem(self._nul(raw))
                     continue
-                n_cells = len(raw.cells)
+                n_missing = n_columns - len(raw.cells)
                 if not self.as_pandas and not any(raw.cells):
                     continue  # all cells empty: spreadsheets write such rows below the last one
-                if n_cells == 1 < n_columns and not raw.cells[0].strip():
+                if len(raw.cells) == 1 < n_columns and not raw.cells[0].strip():
                     continue  # a blank line, often the last one
-                if n_cells == n_columns:
-                    yield raw
-                elif n_cells < n_columns and self.as_pandas:
-                    raw.cells.extend([b""] * (n_columns - n_cells))
+                if n_missing > 0 and self.as_pandas:
+                    raw.cells.extend([b""] * n_missing)
                     if raw.spans is not None:
-                        raw.spans.extend([(0, 0)] * (n_columns - n_cells))
+                        raw.spans.extend([(0, 0)] * n_missing)
+                if len(raw.cells) == n_columns:
                     yield raw
                 else:
                     on_problem(self._uneven(raw, n_columns))
@@ -176,20 +173,17 @@ class DelimitedReader:
         if len(raw.cells) < n_columns:
             missing = ", ".join(self.columns()[len(raw.cells) :][:5])
             hint = f"missing: {missing}; write empty cells too, and quote cells that contain a line break"
-        where = self._name(raw)
-        return DataError(
-            f"{where}: {len(raw.cells)} cells, but the header has {n_columns} (the row begins {first!r})",
-            hint=hint,
-        )
+        what = f"{len(raw.cells)} cells, but the header has {n_columns} (the row begins {first!r})"
+        return DataError(f"{self._name(raw)}: {what}", hint=hint)
 
     def _infer(self, blobs: Collection[str]) -> Mapping[str, PandasType]:
-        names = [name for name in self.columns() if name not in blobs]
-        at = {name: self.columns().index(name) for name in names}
+        at = {name: index for index, name in enumerate(self.columns()) if name not in blobs}
         rows = self._scan(lambda problem: None)  # malformed rows are reported by `rows`
-        return infer_kinds(
-            names,
-            ({name: raw.cells[at[name]].decode(self.encoding, "replace") for name in names} for raw in rows),
-        )
+
+        def decode(cells: Sequence[bytes]) -> dict[str, str]:
+            return {name: cells[index].decode(self.encoding, "replace") for name, index in at.items()}
+
+        return infer_kinds([*at], (decode(raw.cells) for raw in rows))
 
 
 # -- Scanning: cells as bytes, with their offsets
@@ -237,7 +231,10 @@ def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
         first_line = line_number = line_number + 1
         begin = offset
         if len(line) > MAX_ROW_BYTES:
-            raise _endless(path, number, first_line, "no line break")
+            raise DataError(
+                f"{name_row(path, number, first_line)}: no line break within {_MAX_ROW_MB} MB",
+                hint="is it a text file, and is every quoted cell closed?",
+            )
         if b'"' in line and (line.startswith(b'"') or quoted in line):
             where = name_row(path, number, first_line)
             cells, spans, line, n_more_lines = _split_quoted(file, separator, line, where)
@@ -253,14 +250,6 @@ def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
                 continue
             yield RawRow(number, first_line, begin, cells, b"\0" in line)
         number += 1
-
-
-def _endless(path: Path, number: int, line: int, why: str) -> DataError:
-    limit_mb = MAX_ROW_BYTES // 1024 // 1024
-    return DataError(
-        f"{name_row(path, number, line)}: {why} within {limit_mb} MB",
-        hint="is it a text file, and is every quoted cell closed?",
-    )
 
 
 def _split_quoted(
@@ -300,7 +289,7 @@ def _split_quoted(
 def _read_on(file: BinaryIO, n_bytes: int, where: str) -> bytes:
     more = file.readline(MAX_ROW_BYTES + 1)
     if not more or n_bytes + len(more) > MAX_ROW_BYTES:
-        why = "at the end of the file" if not more else f"within {MAX_ROW_BYTES // 1024 // 1024} MB"
+        why = "at the end of the file" if not more else f"within {_MAX_ROW_MB} MB"
         raise DataError(
             f"{where}: a quoted cell is not closed {why}",
             hint='add the closing quote; a text that begins with a quote is written """like this"""',
@@ -326,8 +315,9 @@ NA_WORDS = frozenset(
 _TRUE = frozenset({"True", "TRUE", "true"})
 _FALSE = frozenset({"False", "FALSE", "false"})
 _INT = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-_FLOAT = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
-_INFINITY = re.compile(r"\s*[+-]?inf(?:inity)?\s*", re.IGNORECASE)
+_FLOAT = re.compile(
+    r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)\s*", re.ASCII | re.IGNORECASE
+)
 _INT64 = range(-(2**63), 2**63)
 _UINT64 = range(2**64)
 
@@ -336,23 +326,14 @@ def _find_forms(text: str) -> set[str]:
     """What a cell could be."""
     is_whole = _INT.fullmatch(text) is not None
     value = int(text) if is_whole and len(text) < 64 else 2**64
-    fits = {
+    forms = {
         "whole": is_whole,
         "int64": is_whole and value in _INT64,
         "uint64": is_whole and value in _UINT64,
-        "float": _FLOAT.fullmatch(text) is not None or _INFINITY.fullmatch(text) is not None,
+        "float": _FLOAT.fullmatch(text) is not None,
         "bool": text in _TRUE or text in _FALSE,
     }
-    return {form for form, is_so in fits.items() if is_so}
-
-
-def _choose_kind(forms: set[str] | None, *, has_gap: bool) -> PandasType:
-    """The type of a column of which every cell has these forms; None: it has none but missing values."""
-    if not forms or ("whole" in forms and forms.isdisjoint(("int64", "uint64"))):
-        return "text"
-    if "whole" in forms:
-        return "float" if has_gap else "int"
-    return "float" if "float" in forms else "bool"
+    return {form for form, is_so in forms.items() if is_so}
 
 
 def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict[str, PandasType]:
@@ -361,7 +342,7 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
     >>> infer_kinds(["a", "b"], [{"a": "007", "b": "3"}, {"a": "8", "b": ""}])
     {'a': 'int', 'b': 'float'}
     """
-    common: dict[str, set[str] | None] = dict.fromkeys(names)
+    common: dict[str, set[str] | None] = dict.fromkeys(names)  # the forms of all its cells
     gaps: set[str] = set()
     for row in rows:
         for name, forms in common.items():
@@ -370,7 +351,15 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
             elif forms is None or forms:
                 found = _find_forms(row[name])
                 common[name] = found if forms is None else forms & found
-    return {name: _choose_kind(forms, has_gap=name in gaps) for name, forms in common.items()}
+    kinds: dict[str, PandasType] = {}
+    for name, forms in common.items():
+        kind: PandasType = "text"
+        if forms and (is_whole := "whole" in forms) and not forms.isdisjoint(("int64", "uint64")):
+            kind = "float" if name in gaps else "int"
+        elif forms and not is_whole:
+            kind = "float" if "float" in forms else "bool"
+        kinds[name] = kind
+    return kinds
 
 
 def read_as_pandas(text: str, kind: PandasType) -> str | None:
@@ -438,20 +427,15 @@ def check_encoding(name: str | None) -> str:
 
 def make_decode_error(where: str, column: str, cell: bytes, encoding: str) -> DataError:
     """The error for bytes that are not text in `encoding`, with a guess at the encoding."""
-    message = f"{where}, column {column!r}: not {encoding.upper()} text"
+    hint = "try another --encoding, or convert the file to UTF-8"
     if encoding == "utf-8":
-        return DataError(message, hint=_likely_encoding(cell))
-    return DataError(message, hint="try another --encoding, or convert the file to UTF-8")
-
-
-def _likely_encoding(cell: bytes) -> str:
-    try:
-        cell.decode("gb18030")
-    except UnicodeDecodeError:
-        return "it may be Western text: --encoding cp1252; or convert the file to UTF-8"
-    if _CHINESE_PAIR.search(cell):
-        return "it decodes as Chinese text: --encoding gbk"
-    return "it may be --encoding cp1252 (Western) or --encoding gbk (Chinese)"
+        hint = "it may be Western text: --encoding cp1252; or convert the file to UTF-8"
+        with suppress(UnicodeDecodeError):
+            cell.decode("gb18030")
+            hint = "it may be --encoding cp1252 (Western) or --encoding gbk (Chinese)"
+            if _CHINESE_PAIR.search(cell):
+                hint = "it decodes as Chinese text: --encoding gbk"
+    return DataError(f"{where}, column {column!r}: not {encoding.upper()} text", hint=hint)
 
 
 # -- How a table that a spreadsheet wrote is laid out: its separator, encoding and header
@@ -466,10 +450,8 @@ _ROWS = 40
 _CHECKED_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_OPENING, _CLOSING = (
-    rb"\x82\x84\x8b\x91\x93\xab\xbb",
-    rb"\x85\x91\x92\x93\x94\x9b\xab\xbb",
-)  # quotes in cp1252
+_OPENING = rb"\x82\x84\x8b\x91\x93\xab\xbb"  # quotes in cp1252
+_CLOSING = rb"\x85\x91\x92\x93\x94\x9b\xab\xbb"
 # Bytes beyond ASCII as in Western words: one letter or sign, two small letters after an ASCII letter
 # ("Größe"), a letter beside quotation marks („Öl“), two of these after a word.
 _WESTERN = re.compile(
@@ -498,9 +480,8 @@ def read_delimiter(given: str) -> str:
     >>> read_delimiter("tab"), read_delimiter(";"), read_delimiter("\\t")
     ('\t', ';', '\t')
     """
-    found = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}.get(
-        given, given
-    )
+    names = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
+    found = names.get(given, given)
     if len(found) != 1 or not found.isascii() or found in '"\r\n':
         raise UsageError(f"--delimiter {given!r} is not one character", hint="e.g. ';', tab, '|'")
     return found
@@ -546,13 +527,10 @@ def _find_table(
         tried += [one for one in _NAMES if one != usual]
     headers = {one: find_header(_read_rows(path, one, encoding), names_question) for one in tried}
     asking = [one for one, header in headers.items() if names_question(header.names)]
+    widest = max(asking or tried, key=lambda one: len(headers[one].names))
     if usual in asking:
         return headers[usual], usual
-    if asking:
-        best = max(asking, key=lambda one: len(headers[one].names))
-        return headers[best], best
-    widest = max(tried, key=lambda one: len(headers[one].names))
-    if len(headers[usual].names) == 1 < len(headers[widest].names):
+    if asking or len(headers[usual].names) == 1 < len(headers[widest].names):
         return headers[widest], widest
     return None, usual
 
@@ -560,13 +538,11 @@ def _find_table(
 def _read_rows(path: Path, delimiter: str, encoding: str) -> list[list[str | None]]:
     """The first rows, as far as they can be read."""
     rows: list[list[str | None]] = []
-    try:
-        with path.open("rb") as file:
-            for raw in islice(scan_rows(file, delimiter.encode(), path), _ROWS):
-                cells = [cell[:1000].decode(encoding, "replace") or None for cell in raw.cells]
-                rows.append(cells)
-    except DataError:  # reported when the file is read
-        pass
+    with suppress(DataError), path.open("rb") as file:  # reported when the file is read
+        rows.extend(
+            [cell[:1000].decode(encoding, "replace") or None for cell in raw.cells]
+            for raw in islice(scan_rows(file, delimiter.encode(), path), _ROWS)
+        )
     if rows and (rows[0][0] or "").lower().startswith("sep="):  # a line that only spreadsheets read
         rows[0] = [None]
     return rows
@@ -584,11 +560,10 @@ def guess_encoding(path: Path) -> str:
     with path.open("rb") as file:
         while (chunk := file.read(_CHUNK_BYTES)) and n_read < _CHECKED_BYTES:
             n_read += len(chunk)
-            if is_utf8:
-                try:
-                    decoder.decode(chunk)
-                except UnicodeDecodeError:
-                    is_utf8 = False
+            try:
+                decoder.decode(chunk if is_utf8 else b"")
+            except UnicodeDecodeError:
+                is_utf8 = False
             n_runs += len(_HIGH.findall(chunk))
             n_western += len(_WESTERN.findall(chunk))
             if not is_utf8 and n_read > 16 * _CHUNK_BYTES:
