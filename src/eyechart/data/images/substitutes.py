@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 from zlib import compressobj, crc32
 
 import msgspec
@@ -21,16 +21,19 @@ from eyechart.data.samples import ChangedSource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Image, ImageRef, Sample, Source
 
-if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader, Measurer
-
 # -- Blank images
+
+
+class _Loader(Protocol):
+    def load(self, ref: ImageRef) -> Image: ...
+    def fingerprint(self, ref: ImageRef) -> str: ...
+    def close(self) -> None: ...
 
 
 class BlankImages(msgspec.Struct, frozen=True):
     """A loader that returns a white image of the size in which the image itself would be sent."""
 
-    loader: ImageLoader | Measurer
+    loader: _Loader
 
     def load(self, ref: ImageRef) -> Image:
         own = self.loader.load(ref)
