@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from eyechart.catalogue.entry import Entry
@@ -46,22 +47,18 @@ def score_ccocr(reply: Reply, sample: Sample) -> Score:
     it, as in VLMEvalKit's file.
     """
     group, kind, part = (get_fact(sample, name) for name in ("category", "l2-category", "split"))
+    compare: Callable[[str, str], float]
     if "kie" in group:
-        route = "kie"
-        values = [compare_fields(reply.text, gold) for gold in sample.golds]
+        route, compare = "kie", compare_fields
     elif "doc_parsing" in group:
         route = next((name for name in ("table", "molecular", "formula") if name in kind), "doc")
-        values = [compare_ccocr(reply.text, gold, route) for gold in sample.golds]
+        compare = partial(compare_ccocr, kind=route)
     else:
-        route = "words"
         is_by_character = part in _BY_CHARACTER or "zh" in part
         is_plain = "scene_ocr" in group and not is_by_character
-        values = [
-            compute_word_f1(reply.text, gold, is_by_character=is_by_character, is_plain=is_plain)
-            for gold in sample.golds
-        ]
-    read = reply.text.strip() or None
-    return score_official(reply, sample, value=max(values, default=0.0), read=read, route=f"ccocr:{route}")
+        route, compare = "words", partial(compute_word_f1, is_by_character=is_by_character, is_plain=is_plain)
+    value, read = max((compare(reply.text, gold) for gold in sample.golds), default=0.0), reply.text.strip()
+    return score_official(reply, sample, value=value, read=read or None, route=f"ccocr:{route}")
 
 
 # -- Documents, tables, formulas, molecules
@@ -148,20 +145,15 @@ def compare_fields(reply: str, gold: str) -> float:
     wanted = parse_json(gold)
     if wanted is None:
         wanted = parse_literal(gold)
+    _, is_fenced, inside = reply.partition("```json")
+    said = parse_json((inside.partition("```")[0] if is_fenced else reply).strip().replace("\n", ""))
     try:
-        data: tuple[Any, ...] = (_read_json(reply), wanted, {})
+        data: tuple[Any, ...] = ({} if said is None else said, wanted, {})
         trees = [_grow("<root>", _arrange(_tidy_values(one))) for one in data]
     except RecursionError:
         return 0.0
     cost, whole = (compute_tree_distance(one, trees[1], _change, _weigh) for one in (trees[0], trees[2]))
     return max(0.0, 1 - cost / whole) if cost is not None and whole else 0.0
-
-
-def _read_json(reply: str) -> Any:
-    _, is_fenced, inside = reply.partition("```json")
-    text = inside.partition("```")[0] if is_fenced else reply
-    found = parse_json(text.strip().replace("\n", ""))
-    return {} if found is None else found
 
 
 def _tidy_values(data: Any) -> Any:
@@ -227,11 +219,10 @@ def _find_part(row: ScoredRow) -> Iterable[str]:
 def _combine_ccocr(total: Counts) -> MetricTable:
     """The mean of texts in languages and scenes, key information and documents, each of its parts."""
     parts = {group: one["accuracy"] or 0.0 for group, one in average(total).items() if group != ALL}
-    kinds = {}
-    names = ("lan_ocr", "scene_ocr", "kie", "doc_parsing")
-    for kind in names:
-        values = [value for part, value in parts.items() if next((n for n in names if n in part), "") == kind]
-        if values:
-            kinds[kind] = sum(values) / len(values)
+    values: dict[str, list[float]] = {"lan_ocr": [], "scene_ocr": [], "kie": [], "doc_parsing": []}
+    for part, value in parts.items():
+        if kind := next((kind for kind in values if kind in part), ""):
+            values[kind].append(value)
+    kinds = {kind: sum(several) / len(several) for kind, several in values.items() if several}
     whole = {"total": divide(sum(kinds.values()), len(kinds)), **kinds}
     return {ALL: whole, **{part: {"score": value} for part, value in parts.items()}}

@@ -70,9 +70,9 @@ def score_dynamath(reply: Reply, sample: Sample) -> Judging[Score]:
     kind = str(sample.meta.get("answer_type"))
     text = _cut_object(reply.text)
     is_read, answer = _read_short_answer(text, kind)
-    said: str | None = None
     if not is_read:
         is_read, answer = parse_dynamath(text, kind)
+    said: str | None = None
     if not is_read:
         said = yield from extract_answer(reply, sample, "short-answer", form=_FORMS.get(kind, _FORMS[""]))
         if said is not None:

@@ -149,20 +149,15 @@ def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
     result = prefetch_mathvista_lmms(reply.text.strip(), sample)
     if result is None:
         result = said = yield from extract_answer(reply, sample, "math-extract")
+    options, is_choice = list_options(sample), sample.meta.get("question_type") == "multi_choice"
     read = None if result is None else normalise_mathvista(
-        result, list(list_options(sample).values()), str(sample.meta.get("question_type")),
+        result, list(options.values()), str(sample.meta.get("question_type")),
         str(sample.meta.get("answer_type")), sample.meta.get("precision"),
     )  # fmt: skip
-    hit = result is not None and any(str(read).strip() == gold.strip() for gold in _get_texts(sample))
+    golds = [options.get(gold, gold) if is_choice else gold for gold in sample.golds]  # texts, not letters
+    hit = result is not None and any(str(read).strip() == gold.strip() for gold in golds)
     score = score_answer(reply, sample, hit=hit, read=read, route="mathvista-lmms", judge=said)
     return replace(score, detail={**score.detail, "extracted": result, "normalised": read})
-
-
-def _get_texts(sample: Sample) -> tuple[str, ...]:
-    """The golds as texts of options, where they are letters."""
-    options = list_options(sample)
-    is_choice = sample.meta.get("question_type") == "multi_choice"
-    return tuple(options.get(gold, gold) if is_choice else gold for gold in sample.golds)
 
 
 def prefetch_mathvista_lmms(reply: str, sample: Sample) -> str | None:

@@ -83,12 +83,8 @@ def read_extracted(said: str) -> str:
     >>> read_extracted("Extracted answer: 5\nAnswer format: Integer"), read_extracted("5")
     ('5', '')
     """
-    return (
-        said.split("Answer format:")[0]
-        .partition("Extracted answer:")[2]
-        .split("Extracted answer:")[0]
-        .strip()
-    )
+    _, *found = said.split("Answer format:")[0].split("Extracted answer:")
+    return found[0].strip() if found else ""
 
 
 def compare_mmlongbench(read: str, gold: str, kind: str) -> float:
@@ -275,12 +271,9 @@ def _list_groups(row: ScoredRow, *, is_none: Callable[[str], bool]) -> Iterable[
     n_pages = len(pages) if isinstance(pages, list | tuple) else None
     by_pages = {0: "unanswerable", 1: "single-page", None: ""}.get(n_pages, "multi-page")
     is_answerable, is_answered = not any(map(is_none, row.golds)), not is_none(row.read or "")
-    return [
-        *(name for source, name in _SOURCES.items() if source in listed),
-        *([by_pages] if by_pages else []),
-        *(["answerable"] if is_answerable else []),
-        *(["answered"] if is_answered else []),
-    ]
+    groups = {"answerable": is_answerable, "answered": is_answered}
+    by_source = (name for source, name in _SOURCES.items() if source in listed)
+    return [*by_source, *filter(None, [by_pages]), *(name for name, holds in groups.items() if holds)]
 
 
 def _says_none(text: str) -> bool:

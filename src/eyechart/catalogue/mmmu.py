@@ -473,15 +473,14 @@ def _count_questions(row: ScoredRow) -> int:
 def _combine_composite(total: Counts) -> MetricTable:
     """Accuracy by subject and domain; within a subject, a row counts once per question."""
     table: dict[str, dict[str, float | None]] = {ALL: {}}
-    groups: dict[str, list[str]] = {ALL: []}
+    groups: dict[str, list[tuple[float, float]]] = {ALL: []}
     for subject in [group for group in average(total) if group != ALL]:
-        share = divide(total[subject, "right"], total[subject, "questions"])
-        table[subject] = {"accuracy": share, "n": total[subject, "n"]}
-        groups[ALL].append(subject)
-        if domain := _DOMAIN_OF.get(subject):
-            groups.setdefault(f"domain: {domain}", []).append(subject)
+        share, n = divide(total[subject, "right"], total[subject, "questions"]), total[subject, "n"]
+        table[subject] = {"accuracy": share, "n": n}
+        domain = _DOMAIN_OF.get(subject)
+        for group in (ALL, f"domain: {domain}") if domain else (ALL,):
+            groups.setdefault(group, []).append((share or 0, n))
     for group, subjects in groups.items():
-        n = sum(table[one]["n"] or 0 for one in subjects)
-        right = sum((table[one]["accuracy"] or 0) * (table[one]["n"] or 0) for one in subjects)
-        table[group] = {"accuracy": divide(right, n), "n": n}
+        n = sum(rows for _, rows in subjects)
+        table[group] = {"accuracy": divide(sum(share * rows for share, rows in subjects), n), "n": n}
     return table

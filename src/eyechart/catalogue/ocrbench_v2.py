@@ -24,7 +24,7 @@ from typing import Any
 from eyechart.catalogue.entry import Entry, withhold
 from eyechart.prompt.published import ask
 from eyechart.registry import scorer
-from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, get_column
+from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.score.boxes import compute_iou
 from eyechart.score.chinese_words import cut_words
 from eyechart.score.judges import MAX_JSON_CHARS, get_fact, parse_json
@@ -120,10 +120,8 @@ def score_ocrbench_v2(reply: Reply, sample: Sample) -> Score:
         reason = "unknown task" if rule is None else "the row has no answer"
         return Score(outcome="unscored", value=0.0, route="ocrbench-v2", detail={"fail_reason": reason})
     text = reply.text[:MAX_REPLY_CHARS]
-    value = rule(text, answers, sample) if answers else 0.0
-    route = f"ocrbench-v2:{task}"
-    value = min(1.0, max(0.0, value))
-    return score_official(reply, sample, value=value, read=text.strip() or None, route=route)
+    value = min(1.0, max(0.0, rule(text, answers, sample))) if answers else 0.0
+    return score_official(reply, sample, value=value, read=text.strip() or None, route=f"ocrbench-v2:{task}")
 
 
 Rule = Callable[[str, Sequence[str], Sample], float]
@@ -369,8 +367,7 @@ def _extract(reply: str, answers: Sequence[str], sample: Sample) -> float:
     gold = _parse_object(answers[0].strip('"'))
     if gold is None:
         return 0.0
-    said = read_pairs(reply)
-    hits = []
+    said, hits = read_pairs(reply), []
     for key in {*said, *gold}:
         value = gold.get(key)
         accepted = [_tidy_value(one) for one in (value if isinstance(value, list) else [value])]
@@ -513,12 +510,8 @@ def _covers(box: tuple[int, int, int, int], other: tuple[int, int, int, int]) ->
 
 def _is_same_text(gold: str, said: str) -> bool:
     """Equal, where the gold may begin and end with one mark more."""
-    forms = {gold}
-    if gold[:1] in _MARKS:
-        forms.add(gold[1:])
-    if gold[-1:] in _MARKS:
-        forms |= {form[:-1] for form in set(forms)}
-    return said in forms
+    forms = [gold, gold[1:]] if gold[:1] in _MARKS else [gold]
+    return said in forms or (gold[-1:] in _MARKS and said in [form[:-1] for form in forms])
 
 
 _RULES: Mapping[str, Rule] = {
@@ -546,11 +539,8 @@ def _find_part(row: ScoredRow) -> Sequence[str]:
 def _combine(total: Counts) -> MetricTable:
     """English and Chinese: the mean of their parts, each the mean of its rows."""
     found = average(total)
-    whole: dict[str, float | None] = {}
+    table: dict[str, dict[str, float | None]] = {ALL: {}}
     for language, name in (("en", "English"), ("cn", "Chinese")):
         values = [one["accuracy"] or 0.0 for part, one in found.items() if part.startswith(f"{language}_")]
-        whole[name] = sum(values) / len(values) if values else None
-    return {
-        ALL: whole,
-        **{part: {"score": one["accuracy"], "n": one["n"]} for part, one in found.items() if part},
-    }
+        table[ALL][name] = divide(sum(values), len(values))
+    return table | {part: {"score": one["accuracy"], "n": one["n"]} for part, one in found.items() if part}

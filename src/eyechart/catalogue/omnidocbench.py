@@ -124,23 +124,20 @@ def compare_pages(said: Page, gold: Page) -> dict[str, float]:
     found: dict[str, float] = {}
     if gold.texts:
         pairs = match_blocks(said.texts, gold.texts)
-        found["text edit"] = _sum_edits(pairs, with_rest=True)
-        places = [
+        counted = [(mine, theirs) for mine, theirs in pairs if theirs and theirs[0].is_counted]
+        places = sorted(
             (min(one.order for one in mine), max(one.order for one in theirs))
-            for mine, theirs in pairs
-            if mine and theirs and theirs[0].is_counted
-        ]
-        read = [order for _, order in sorted(places)]
-        wanted = sorted(block.order for _, theirs in pairs for block in theirs[-1:] if theirs[0].is_counted)
-        found["order edit"] = _measure(read, wanted)
+            for mine, theirs in counted
+            if mine
+        )
+        wanted = sorted(theirs[-1].order for _, theirs in counted)
+        found["text edit"] = _sum_edits(pairs, with_rest=True)
+        found["order edit"] = _measure([order for _, order in places], wanted)
     if gold.formulas:
         found["formula edit"] = _sum_edits(match_blocks(said.formulas, gold.formulas), with_rest=False)
     if gold.tables:
-        pairs = match_blocks(said.tables, gold.tables, joins=False)
-        golds = [(mine, theirs) for mine, theirs in pairs if theirs]
-        found["table TEDS"] = sum(compute_teds(_join(mine), _join(theirs)) for mine, theirs in golds) / len(
-            golds
-        )
+        golds = [pair for pair in match_blocks(said.tables, gold.tables, joins=False) if pair[1]]
+        found["table TEDS"] = sum(compute_teds(*map(_join, pair)) for pair in golds) / len(golds)
         found["table edit"] = _sum_edits(golds, with_rest=False)
     return found
 
@@ -245,12 +242,9 @@ def split_page(reply: str) -> Page:
     for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
         text, found = _cut_out(text, opening, closing, clean_formula)
         formulas += found
-    texts = []
     parts = text.split("\n\n")
     parts = parts if len([part for part in parts if part.strip()]) > 1 else text.split("\n")
-    for order, part in enumerate(parts):
-        if clean := clean_text(part):
-            texts.append(Block(clean, order))
+    texts = [Block(clean, order) for order, part in enumerate(parts) if (clean := clean_text(part))]
     return Page(*(_limit(kind) for kind in (texts, formulas, tables)))
 
 
@@ -329,38 +323,37 @@ def _from_markdown(lines: Sequence[str]) -> str:
 def read_annotation(gold: str) -> Page | None:
     """The blocks of an annotated page; None of anything else. Blocks cut in two by a column are joined."""
     found = _parse(gold)
-    listed = found.get("layout_dets") if found else None
-    if found is None or not isinstance(listed, list):
+    listed = found.get("layout_dets")
+    if not isinstance(listed, list):
         return None
     items = [item for item in listed if isinstance(item, dict) and not item.get("ignore")]
     page: dict[str, list[Block]] = {"texts": [], "formulas": [], "tables": []}
     for number, item in enumerate(_join_truncated(items, found)):
         kind, order = str(item.get("category_type")), item.get("order")
         place = order if isinstance(order, int) else number
+        text = str(item.get("text") or "")
         if kind == "table" and item.get("html"):
             page["tables"].append(Block(_clean_table(str(item["html"])), place))
         elif kind == "equation_isolated":
-            page["formulas"].append(
-                Block(clean_formula(str(item.get("latex") or item.get("text") or "")), place)
-            )
-        elif kind in (*TEXTS, *UNCOUNTED) and (text := clean_text(str(item.get("text") or ""))):
-            page["texts"].append(Block(text, place, is_counted=kind in TEXTS))
+            page["formulas"].append(Block(clean_formula(str(item.get("latex") or text)), place))
+        elif kind in (*TEXTS, *UNCOUNTED) and (clean := clean_text(text)):
+            page["texts"].append(Block(clean, place, is_counted=kind in TEXTS))
     return Page(**{name: _limit(sorted(blocks, key=lambda one: one.order)) for name, blocks in page.items()})
 
 
-def _parse(gold: str) -> dict[str, Any] | None:
+def _parse(gold: str) -> dict[str, Any]:
     found = parse_json(gold, max_chars=MAX_GOLD_CHARS)
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _join_truncated(items: Sequence[Mapping[str, Any]], page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    extra = page.get("extra")
-    relations = extra.get("relation") if isinstance(extra, dict) else None
     first: dict[Any, Any] = {}
-    for one in relations if isinstance(relations, list) else ():
-        if isinstance(one, dict) and one.get("relation_type") == "truncated":
-            source = first.get(one.get("source_anno_id"), one.get("source_anno_id"))
-            first[one.get("target_anno_id")] = source
+    match page:
+        case {"extra": {"relation": list(relations)}}:
+            for one in relations:
+                if isinstance(one, dict) and one.get("relation_type") == "truncated":
+                    source = one.get("source_anno_id")
+                    first[one.get("target_anno_id")] = first.get(source, source)
     by_id = {item.get("anno_id"): dict(item) for item in items}
     kept: list[Mapping[str, Any]] = []
     for item in sorted(items, key=lambda one: one["order"] if isinstance(one.get("order"), int) else 0):
@@ -375,10 +368,10 @@ def _join_truncated(items: Sequence[Mapping[str, Any]], page: Mapping[str, Any])
 def _find_language(sample: Sample) -> str:
     if language := get_fact(sample, "language"):
         return language
-    page = _parse(sample.golds[0]) or {}
-    facts = page.get("page_info")
-    attributes = facts.get("page_attribute") if isinstance(facts, dict) else None
-    return str(attributes.get("language", "")) if isinstance(attributes, dict) else ""
+    match _parse(sample.golds[0]):
+        case {"page_info": {"page_attribute": {"language": language}}}:
+            return str(language)
+    return ""
 
 
 # -- The numbers of all pages

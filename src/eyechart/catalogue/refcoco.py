@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -154,10 +155,15 @@ def to_pixels(box: Box, size: tuple[float, float], scale: Scale = "guess") -> Bo
     if scale == "unit" or (scale == "guess" and largest <= 1.5):
         box = (box[0] * width, box[1] * height, box[2] * width, box[3] * height)
     elif scale == "1000" or (scale == "guess" and largest <= 1000):
-        box = tuple(side / 1000 * whole for side, whole in zip(box, (width, height) * 2, strict=True))  # type: ignore[assignment]
+        box = _from_thousandths(box, size)
     xs = sorted(min(max(side, 0), width) for side in box[::2])
     ys = sorted(min(max(side, 0), height) for side in box[1::2])
     return xs[0], ys[0], xs[1], ys[1]
+
+
+def _from_thousandths(box: Box, size: tuple[float, float]) -> Box:
+    width, height = size
+    return box[0] / 1000 * width, box[1] / 1000 * height, box[2] / 1000 * width, box[3] / 1000 * height
 
 
 def _score_refcoco(reply: Reply, sample: Sample, name: str, scale: Scale) -> Score:
@@ -192,18 +198,11 @@ def score_grounding_lmms(reply: Reply, sample: Sample) -> Score:
         return refuse(name, gold)
     corners = (gold[0], gold[1], gold[0] + gold[2], gold[1] + gold[3])
     boxes = read_boxes(reply.text)
-    scaled = [(box, _from_thousandths(box, size)) for box in boxes]
-    best = max(
-        (one for two in scaled for one in two), key=lambda box: compute_iou(box, corners), default=None
-    )
+    scaled = [one for box in boxes for one in (box, _from_thousandths(box, size))]
+    best = max(scaled, key=lambda box: compute_iou(box, corners), default=None)
     overlap = 0.0 if best is None else compute_iou(corners, best)
     detail = {"iou": overlap, "centre": best is not None and has_centre(corners, best), "box": best}
     return give_box(reply, sample, value=float(overlap >= 0.5), read=boxes or None, route=name, detail=detail)
-
-
-def _from_thousandths(box: Box, size: tuple[float, float]) -> Box:
-    width, height = size
-    return box[0] / 1000 * width, box[1] / 1000 * height, box[2] / 1000 * width, box[3] / 1000 * height
 
 
 def read_boxes(reply: str) -> list[Box]:
@@ -247,13 +246,11 @@ def _collect(value: Any, depth: int) -> Sequence[Box]:
         return [box for item in value for box in _collect(item, depth + 1)]
     if not isinstance(value, dict):
         return []
-    for key in _BOX_KEYS:
-        if isinstance(value.get(key), list) and len(value[key]) == 4:
-            try:
-                x1, y1, x2, y2 = map(float, value[key])
-            except (TypeError, ValueError):
-                continue
-            return [(x1, y1, x2, y2)]
+    for sides in map(value.get, _BOX_KEYS):
+        if isinstance(sides, list) and len(sides) == 4:
+            with suppress(TypeError, ValueError):
+                x1, y1, x2, y2 = map(float, sides)
+                return [(x1, y1, x2, y2)]
     return [box for item in value.values() for box in _collect(item, depth + 1)]
 
 
@@ -302,18 +299,10 @@ def _combine_splits(total: Counts) -> MetricTable:
         group: {**one, "IoU": divide(total.get((group, "iou"), 0), one["n"] or 0)}
         for group, one in average(total).items()
     }
-    listed = [table[split] for split in REFCOCO_SPLITS if split in table]
-    if listed:
+    if listed := [table[split] for split in REFCOCO_SPLITS if split in table]:
         mean = {name: sum(one[name] or 0.0 for one in listed) / len(listed) for name in ("accuracy", "IoU")}
-        table[ALL] = {
-            "mean of splits": mean["accuracy"],
-            "IoU": mean["IoU"],
-            "n": sum(one["n"] or 0 for one in listed),
-        }
-    elif ALL in table:
-        table[ALL] = {
-            "mean of splits": table[ALL]["accuracy"],
-            "IoU": table[ALL]["IoU"],
-            "n": table[ALL]["n"],
-        }
+        table[ALL] = {**mean, "n": sum(one["n"] or 0 for one in listed)}
+    if ALL in table:
+        whole = table[ALL]
+        table[ALL] = {"mean of splits": whole["accuracy"], "IoU": whole["IoU"], "n": whole["n"]}
     return table

@@ -239,10 +239,13 @@ def to_unit_box(box: Box, size: tuple[float, float], *, has_corners: bool) -> Bo
     x, y, right, bottom = box
     if not has_corners:
         right, bottom = x + right - 1, y + bottom - 1
-    width, height = size
     x, y, right, bottom = (0 if side == -1 else side for side in (x, y, right, bottom))
-    unit = (x / width, y / height, right / width, bottom / height)
+    unit = _divide((x, y, right, bottom), size)
     return unit if all(0 <= side <= 1 for side in unit) else None
+
+
+def _divide(box: Box, size: tuple[float, float]) -> Box:
+    return box[0] / size[0], box[1] / size[1], box[2] / size[0], box[3] / size[1]
 
 
 def to_unit_point(point: Point, size: tuple[float, float], scale: Scale) -> Point:
@@ -309,7 +312,10 @@ def _score_point_lmms(reply: Reply, sample: Sample, name: str, scale: Scale, *, 
         gold = (0.0, 0.0, 0.0, 0.0)  # as published, of a box without four numbers
     if gold is None:
         return refuse(name, gold)
-    box = _to_unit_pro(gold, size) if is_pro else _to_unit_v2(gold, size)
+    if is_pro:
+        box = gold if gold[2] <= 1 and gold[3] <= 1 else _divide(gold, size)
+    else:
+        box = _to_unit_v2(gold, size)
     point = read_point(reply.text)
     unit = None if point is None else to_unit_point(point, size, scale)
     hit = unit is not None and is_inside(unit, box)
@@ -319,18 +325,10 @@ def _score_point_lmms(reply: Reply, sample: Sample, name: str, scale: Scale, *, 
 def _to_unit_v2(box: Box, size: tuple[float, float]) -> Box:
     """As published: corners if the third number exceeds the first and the fourth the second, else a size."""
     x, y, right, bottom = box
-    width, height = size
     if all(0 <= side <= 1 for side in box) and right >= x and bottom >= y:
         return box
-    if right > x and bottom > y:
-        return x / width, y / height, right / width, bottom / height
-    return x / width, y / height, (x + right) / width, (y + bottom) / height
-
-
-def _to_unit_pro(box: Box, size: tuple[float, float]) -> Box:
-    if box[2] <= 1 and box[3] <= 1:
-        return box
-    return box[0] / size[0], box[1] / size[1], box[2] / size[0], box[3] / size[1]
+    has_corners = right > x and bottom > y
+    return _divide(box if has_corners else (x, y, x + right, y + bottom), size)
 
 
 @lmms_scorer("screenspot-lmms", version="2")
@@ -346,9 +344,7 @@ def read_screenspot_box(reply: str) -> Box | None:
     (0.1, 0.2, 0.3, 0.4)
     """
     box = read_plain_box(reply, with_round=True)
-    if box is None or max(box) <= 1:
-        return box
-    return box[0] / 1000, box[1] / 1000, box[2] / 1000, box[3] / 1000
+    return box if box is None or max(box) <= 1 else _divide(box, (1000, 1000))
 
 
 declare_scales(
@@ -399,17 +395,14 @@ def _combine_clicks(total: Counts) -> MetricTable:
     table = average(total)
     groups = [group for group in table if group != ALL]
     whole = dict(table.get(ALL, {}))
-    n = total.get((ALL, "n"), 0)
     named: dict[str, list[str]] = {"text": [], "icon": []}
     for group in groups:
         category, _, kind = group.rpartition(":")
-        for name in ("text", "icon"):
-            if kind.endswith(name):
-                named[name].append(group)
-        if category:
-            named.setdefault(category, []).append(group)
+        names = [name for name in ("text", "icon") if kind.endswith(name)]
+        for name in (*names, *([category] if category else [])):
+            named.setdefault(name, []).append(group)
     for name in ("published", "unread", "format errors"):
-        whole[name] = divide(total.get((ALL, name), 0), n)
+        whole[name] = divide(total.get((ALL, name), 0), total.get((ALL, "n"), 0))
     for name, members in named.items():
         rows = sum(total[group, "n"] ** 2 for group in members)
         right = sum(total[group, "n"] * total[group, "published"] for group in members)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from eyechart.catalogue.entry import GROUPS, Entry, Kit
@@ -92,11 +93,7 @@ JUDGED = ("correct", "incorrect", "not attempted")
 
 
 def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
-    found: dict[Hashable, float] = {"n": len(rows)}
-    for row in rows:
-        told = str(row.detail.get("judged"))
-        found[told] = found.get(told, 0) + 1
-    return found
+    return {"n": len(rows), **Counter(str(row.detail.get("judged")) for row in rows)}
 
 
 @declare_aggregate("simplevqa", _count_attempts, headline="F1")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,9 +45,8 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     set: dict[str, Any] = {}
     weight: Annotated[float, Meta(ge=0, lt=1e9)] = 1.0
     limit: Annotated[int, Meta(ge=1)] | None = None
-    points: Annotated[float, Meta(gt=0, lt=1e9)] | None = (
-        None  # where the official number is in points: how many there are
-    )
+    # Where the official number is in points: how many there are.
+    points: Annotated[float, Meta(gt=0, lt=1e9)] | None = None
 
 
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,24 +100,21 @@ def make_plans(suite: Suite, models: Sequence[tuple[str | object, Options]]) -> 
     from eyechart.runs.plan import make_plan
 
     plans: list[Plan] = []
-    problems: list[str] = []
-    hints: list[str] = []
+    problems: list[DataError] = []
     for member in suite.members():
-        for model, options in models:
-            try:
-                plans.append(make_plan(member.name, model, apply_member(member, options)))
-            except DataError as err:
-                problems.append(err.message)
-                hints.append(err.hint)
-                break
-            except UsageError as err:
-                raise UsageError(f"{suite.name}: {member.name}: {err.message}", hint=err.hint) from err
+        try:
+            plans += [
+                make_plan(member.name, model, apply_member(member, options)) for model, options in models
+            ]
+        except DataError as err:
+            problems.append(err)
+        except UsageError as err:
+            raise UsageError(f"{suite.name}: {member.name}: {err.message}", hint=err.hint) from err
     if problems:
-        hint = "\n    ".join(dict.fromkeys(filter(None, hints)))
-        raise DataError(
-            f"{suite.name}: {len(problems)} benchmarks cannot be run:\n    " + "\n    ".join(problems),
-            hint=hint,
-        )
+        listed = "\n    ".join(err.message for err in problems)
+        hint = "\n    ".join(dict.fromkeys(err.hint for err in problems if err.hint))
+        what = f"{len(problems)} benchmarks cannot be run"
+        raise DataError(f"{suite.name}: {what}:\n    {listed}", hint=hint)
     return plans
 
 
@@ -148,9 +144,9 @@ class Line:
 
     benchmark: str
     model: str
-    metric: str  # "accuracy", or the name of the aggregate's headline
-    value: float | None
-    ci95: tuple[float, float] | None
+    metric: str = ""  # "accuracy", or the name of the aggregate's headline
+    value: float | None = None
+    ci95: tuple[float, float] | None = None
     weight: float = 1.0
     n: int = 0
     run: str = ""
@@ -162,7 +158,7 @@ class SuiteResult:
 
     suite: str
     model: str
-    lines: tuple[Line, ...] = field(default=())
+    lines: tuple[Line, ...] = ()
 
     @property
     def missing(self) -> list[str]:
@@ -181,12 +177,12 @@ class SuiteResult:
     def ci95(self) -> tuple[float, float] | None:
         """The mean's interval: the benchmarks are independent, their errors add up by squares."""
         mean = self.mean
-        counted = [line for line in self.lines if line.weight]
-        if mean is None or any(line.ci95 is None for line in counted):
+        counted = [(line.weight, line.value or 0.0, line.ci95) for line in self.lines if line.weight]
+        if mean is None or any(ends is None for _, _, ends in counted):
             return None
-        total = sum(line.weight for line in counted)
+        total = sum(weight for weight, _, _ in counted)
         below, above = (
-            sum((line.weight * (line.ci95[end] - (line.value or 0.0))) ** 2 for line in counted if line.ci95)
+            sum((weight * (ends[end] - value)) ** 2 for weight, value, ends in counted if ends)
             for end in (0, 1)
         )
         return max(0.0, mean - below**0.5 / total), min(1.0, mean + above**0.5 / total)
@@ -230,11 +226,8 @@ def collect(suite: Suite, runs: Iterable[Run], n_models: int) -> list[SuiteResul
         member = members[number // n_models]
         line = make_line(run, weight=member.weight, points=member.points)
         by_model.setdefault(line.model, []).append(line)
+    results = []
     for model, lines in by_model.items():
-        lines += [
-            Line(benchmark=one.name, model=model, metric="", value=None, ci95=None, weight=one.weight)
-            for one in members[len(lines) :]
-        ]
-    return [
-        SuiteResult(suite=suite.name, model=model, lines=tuple(lines)) for model, lines in by_model.items()
-    ]
+        missing = [Line(benchmark=one.name, model=model, weight=one.weight) for one in members[len(lines) :]]
+        results.append(SuiteResult(suite=suite.name, model=model, lines=(*lines, *missing)))
+    return results

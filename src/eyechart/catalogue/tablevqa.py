@@ -96,16 +96,16 @@ def score_tablevqa(reply: Reply, sample: Sample) -> Score:
     text = reply.text.removeprefix("Answer: ")
     gold = "|".join(sample.golds)
     part = str(sample.meta.get("split", ""))
+    read: str | None = text
     if part == "vtabfact":
-        read = read_truth(text)
-        hit = read is not None and read == (gold.strip().removesuffix(".0") == "1")
-        said = None if read is None else str(read)
-        return score_official(reply, sample, value=float(hit), read=said, route="tablevqa:truth")
-    if part == "fintabnetqa":
-        hit = bool(set(read_amounts(text)) & set(read_amounts(gold)))
-        return score_official(reply, sample, value=float(hit), read=text, route="tablevqa:amount")
-    hit = has_same_values(text.replace("||", "|"), gold)
-    return score_official(reply, sample, value=float(hit), read=text, route="tablevqa:values")
+        truth, kind = read_truth(text), "truth"
+        hit = truth is not None and truth == (gold.strip().removesuffix(".0") == "1")
+        read = None if truth is None else str(truth)
+    elif part == "fintabnetqa":
+        hit, kind = bool(set(read_amounts(text)) & set(read_amounts(gold))), "amount"
+    else:
+        hit, kind = has_same_values(text.replace("||", "|"), gold), "values"
+    return score_official(reply, sample, value=float(hit), read=read, route=f"tablevqa:{kind}")
 
 
 def read_truth(reply: str) -> bool | None:
@@ -172,8 +172,7 @@ def has_same_values(reply: str, gold: str) -> bool:
 def _read_values(text: str) -> list[_Value]:
     several: dict[object, _Value] = {}
     for one in text.split("|"):
-        written = one.replace(r"\n", "\n").replace(r"\p", "|").replace("\\\\", "\\")
-        value = _read_value(written)
+        value = _read_value(one.replace(r"\n", "\n").replace(r"\p", "|").replace("\\\\", "\\"))
         several.setdefault(value.key, value)
     return list(several.values())
 

@@ -207,14 +207,9 @@ def execute_caption(args: argparse.Namespace) -> int:
     from eyechart.runs.captions import write_captions
 
     load_dotenv()
-    done = write_captions(
-        args.source,
-        args.model,
-        read_given_options(Options, args),
-        file=Path(args.captions_file) if args.captions_file else None,
-        prompt=args.prompt or DESCRIBE,
-        force=args.force,
-    )
+    given, prompt = read_given_options(Options, args), args.prompt or DESCRIBE
+    file = Path(args.captions_file) if args.captions_file else None
+    done = write_captions(args.source, args.model, given, file=file, prompt=prompt, force=args.force)
     n_written = done.n_images - len(done.missing)
     if args.json:
         found = {"file": str(done.file), "images": done.n_images, "missing": list(done.missing)}
@@ -240,18 +235,16 @@ def execute_list(args: argparse.Namespace) -> int:
             known[name] = make_benchmark(name, {})
         except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
-    group = args.group
-    groups = {one.card.group or OTHERS for one in known.values()}
-    if group and group not in groups:
-        hint = suggest_name(group, sorted(groups), otherwise=f"groups: {', '.join(sorted(groups))}")
-        raise UsageError(f"no group {group!r}", hint=hint)
+    groups = sorted({one.card.group or OTHERS for one in known.values()})
+    if args.group and args.group not in groups:
+        hint = suggest_name(args.group, groups, otherwise=f"groups: {', '.join(groups)}")
+        raise UsageError(f"no group {args.group!r}", hint=hint)
     shown = {
-        name: (one, find_local(one.card))
+        name: (one, path)
         for name, one in known.items()
-        if _has_words(one, args.words) and group in (None, one.card.group or OTHERS)
+        if _has_words(one, args.words) and args.group in (None, one.card.group or OTHERS)
+        if (path := find_local(one.card)) is not None or not args.here
     }
-    if args.here:
-        shown = {name: found for name, found in shown.items() if found[1] is not None}
     if args.json:
         facts = {
             name: {
@@ -292,23 +285,17 @@ def _list_by_group(shown: Mapping[str, tuple[Benchmark, Path | None]]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "here", "from", "about"):
         table.add_column(heading, no_wrap=heading in ("name", "here"), overflow="fold")
-    groups = sorted(
-        {one.card.group or OTHERS for one, _ in shown.values()}, key=lambda name: (name == OTHERS, name)
-    )
-    for group in groups:
+    groups = {one.card.group or OTHERS for one, _ in shown.values()}
+    for group in sorted(groups, key=lambda name: (name == OTHERS, name)):
         table.add_row(Text(group, style="bold"))
         for name, (one, path) in shown.items():
             if (one.card.group or OTHERS) == group:
-                cells = (f"  {name}", format_size(measure(path)) if path else "", _places(one), one.about)
+                repositories = dict.fromkeys(part.partition(":")[0] for part in one.card.hub)
+                places = [f"{one.card.file}.tsv"] if one.card.file else []
+                size = format_size(measure(path)) if path else ""
+                cells = (f"  {name}", size, ", ".join([*places, *repositories]), one.about)
                 table.add_row(*(Text(escape_controls(cell)) for cell in cells))
     return table
-
-
-def _places(benchmark: Benchmark) -> str:
-    """VLMEvalKit's file and the hub data set."""
-    card = benchmark.card
-    repositories = dict.fromkeys(part.partition(":")[0] for part in card.hub)
-    return ", ".join(filter(None, (f"{card.file}.tsv" if card.file else "", *repositories)))
 
 
 def execute_get(args: argparse.Namespace) -> int:
@@ -433,12 +420,7 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
 
     card = benchmark.card
     published = {
-        "size": card.size,
-        "metric": card.metric,
-        "parity": card.parity,
-        "note": card.note,
-        "paper": card.paper,
-        "licence": card.licence,
+        **{name: getattr(card, name) for name in ("size", "metric", "parity", "note", "paper", "licence")},
         "file": f"{card.file}.tsv" if card.file else "",
         "hub": ", ".join(card.hub[:3]) + (f" and {len(card.hub) - 3} more" if len(card.hub) > 3 else ""),
         "aggregate": benchmark.aggregate,
@@ -483,18 +465,14 @@ def execute_check(args: argparse.Namespace) -> int:
         raise UsageError("--parity has no effect: data check asks and scores nothing", hint="leave it out")
     options = Options.of(read_given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
-    report = check_source(
-        lint,
-        make_loader(options),
-        look_at_images=not args.no_images,
-        progress=make_counter("rows checked"),
-    )
+    progress, has_images = make_counter("rows checked"), not args.no_images
+    report = check_source(lint, make_loader(options), look_at_images=has_images, progress=progress)
     report.findings = [one for one in report.findings if one.code not in list_excused(options)]
     if args.json:
         print_json(report.to_json())
     else:
         print_rich(Text(escape_controls("\n".join(report.lines()))))
-    return 0 if report.is_clean else 1
+    return int(not report.is_clean)
 
 
 def execute_convert(args: argparse.Namespace) -> int:

@@ -37,6 +37,7 @@ EXAMPLES = """\
 
 _MAX_FILES = 20  # that are opened
 _MAX_ENTRIES = 10_000  # of the folder that are looked at
+_HALF = re.compile("[\ud800-\udfff]")  # in names of other systems, which are no UTF-8 and cannot be written
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*")  # YAML reads it as text
 _NOT_TEXT = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 # Which variable means which provider, and a model to begin with.
@@ -107,7 +108,7 @@ class Found:
 def look_around(folder: Path) -> Found:
     """The sources in a folder; files with questions come before folders of images."""
     entries = sorted(islice(folder.iterdir(), _MAX_ENTRIES))
-    shown = [one for one in entries if not one.name.startswith(".") and _is_writable(one.name)]
+    shown = [one for one in entries if not one.name.startswith(".") and _HALF.search(one.name) is None]
     files = [one for one in shown if one.is_file() and one.suffix.lower() in SUFFIXES]
     sources: list[FoundSource] = []
     others: dict[str, str] = {}
@@ -129,15 +130,6 @@ def look_around(folder: Path) -> Found:
 
 def _have_images(paths: Iterable[Path]) -> bool:
     return any(one.is_file() and holds_images(one) for one in paths)
-
-
-def _is_writable(name: str) -> bool:
-    """Whether a file name can be written in a text file; names of other systems may be invalid UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _open(file: Path) -> FoundSource:
