@@ -36,7 +36,7 @@ from PIL import Image, ImageDraw
 
 from eyechart.look.dialogue import TOOL
 from eyechart.look.wording import fill_words
-from eyechart.runs.look import make_rules
+from eyechart.runs.plan import make_rules
 
 LATENCY_S, LOOKS, AT_ONCE, THREADS = 0.05, 2, 64, 4
 BOXES = [[250, 250, 600, 600], [300, 200, 650, 550]]  # others at each look: an equal crop is not cut again

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from eyechart.runs.estimate import Estimate
     from eyechart.runs.estimate import estimate_run as estimate
     from eyechart.runs.gate import Gate, gate
-    from eyechart.runs.look import Look
+    from eyechart.runs.options import Look
     from eyechart.runs.sweep import sweep
     from eyechart.runs.watch import watch
 
@@ -129,7 +129,7 @@ _LAZY = {  # imported when they are first used
     **dict.fromkeys(("Estimate", "estimate"), "runs.estimate"),
     **dict.fromkeys(("Gate", "gate"), "runs.gate"),
     "Comparison": "report.compare",
-    "Look": "runs.look",
+    "Look": "runs.options",
     "Sweep": "report.sweep",
     "compare": "runs.comparison",
     "sweep": "runs.sweep",

@@ -10,7 +10,7 @@ import os
 import re
 import runpy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +30,6 @@ from eyechart.option import (
     read_pairs,
     read_points,
 )
-from eyechart.runs.look import Look
 from eyechart.runs.plugins import load_plugin, name_scorer
 from eyechart.types import ModelSettings
 
@@ -63,6 +62,31 @@ def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, An
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
     """
     return parse_parameters(read_pairs(given, flag), who=flag)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How the model may look closer: the argument `look` of ``ec.run``.
+
+    >>> Look(protocol="zoom", max_looks=6, params={"scale": 0.5}).list_options()["look_params"]
+    {'scale': 0.5}
+    """
+
+    protocol: Literal["auto", "search", "zoom", "tools"] = "auto"
+    max_looks: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)  # as --look-param: scale, unit, strict, ...
+    prompts: str | None = None
+    searcher: str | None = None
+    searcher_base_url: str | tuple[str, ...] | None = None
+    searcher_endpoint_name: str | None = None
+    searcher_api_key: str | None = field(default=None, repr=False)
+    searcher_api_key_env: str | None = None
+    searcher_params: Mapping[str, Any] = field(default_factory=dict)
+
+    def list_options(self) -> dict[str, Any]:
+        """The same as options of a run."""
+        names = {"protocol": "look", "params": "look_params", "prompts": "look_prompts"}
+        return {names.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

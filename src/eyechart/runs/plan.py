@@ -6,12 +6,13 @@ A `Plan` is a run that could start now. Nothing is written and no request is sen
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -20,12 +21,16 @@ from eyechart.data.columns.answers import read_schema
 from eyechart.data.images.substitutes import BlankImages
 from eyechart.data.samples import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup
+from eyechart.engine.look import LookSetup
 from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
 from eyechart.errors import EyechartError, UsageError, name_role
+from eyechart.look.crops import Rules, usual_rules
+from eyechart.look.wording import read_words
+from eyechart.models.prices import Price
 from eyechart.models.python import adapt, name_of
 from eyechart.models.redact import redact_parameters
 from eyechart.models.specs import make_model, refuse_unknown, refuses_sampling, takes_temperature
-from eyechart.option import list_options
+from eyechart.option import expand_number, list_options
 from eyechart.prompt.default import with_system
 from eyechart.prompt.inputs import describe_images, drop_images, reword, with_images_only
 from eyechart.prompt.shots import PromptWithShots, draw_shots
@@ -36,7 +41,6 @@ from eyechart.report.counting import NO_GROUPS, check_groups
 from eyechart.runs.corrections import Correction, read_corrections
 from eyechart.runs.cost import find_prices
 from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, open_texts
-from eyechart.runs.look import choose_look
 from eyechart.runs.options import DATA, QUESTIONS, Options
 from eyechart.runs.plugins import SCORER_HINT, find_exporter, find_scorer, is_ours, try_part
 from eyechart.runs.sources import apply_circular, apply_selection, find_benchmark, refuse_blind_run
@@ -60,8 +64,6 @@ from eyechart.types import (
 )
 
 if TYPE_CHECKING:
-    from eyechart.engine.look import LookSetup
-    from eyechart.models.prices import Price
     from eyechart.runs.shards import Shard
 
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
@@ -427,6 +429,86 @@ def passes_urls(plan: Plan) -> bool:
     # The model would get another image from the URL.
     is_changed = options.max_pixels or options.max_side or options.jpeg_quality or options.input == "blank"
     return options.pass_urls or (read_capabilities(plan.model).wants_urls and not is_changed)
+
+
+# -- Closer looks
+
+
+def choose_look(options: Options, model: Model) -> LookSetup | None:
+    """How the run looks, checked against its model; None: the images are sent once."""
+    if options.look is None:
+        return None
+    stated = read_capabilities(model)
+    if not stated.takes_messages or stated.takes_rounds:
+        raise UsageError(
+            f"{model.name} cannot look closer: it is not given messages, in which the crops would be",
+            hint="a class of one's own needs generate(messages); leave out --look",
+        )
+    protocol: Any = options.look
+    if protocol == "auto":
+        # Many servers of one's own refuse tools unless they were started with a parser for them.
+        members = getattr(model, "members", (model,))
+        takes_tools = stated.takes_tools and all(getattr(one, "is_official", True) for one in members)
+        protocol = "search" if options.searcher else "tools" if takes_tools else "zoom"
+    if protocol == "tools" and not stated.takes_tools:
+        raise UsageError(f"{model.name} takes no tools", hint="--look=zoom writes the calls as text")
+    if (protocol == "search") != bool(options.searcher):
+        what = "needs a searcher" if protocol == "search" else "has no searcher: the model names the regions"
+        hint = "name it with --searcher MODEL" if protocol == "search" else "leave out --searcher"
+        raise UsageError(f"--look={protocol} {what}", hint=hint)
+    rules = make_rules(protocol, options.max_looks, options.look_params)
+    words = read_words(options.look_prompts) if options.look_prompts else {}
+    searcher = None
+    if options.searcher:
+        try:
+            searcher = make_model(options.searcher, options.make_model_settings("searcher"))
+        except EyechartError as err:
+            name_role(err, "searcher")
+            raise
+        if not read_capabilities(searcher).takes_messages:
+            raise UsageError(f"{searcher.name} cannot search: it is not given messages")
+    return LookSetup(rules=rules, words=words, searcher=searcher)
+
+
+def make_rules(
+    protocol: Literal["search", "zoom", "tools"], max_looks: int | None, given: Mapping[str, Any]
+) -> Rules:
+    """The usual settings of a protocol, with those that are given.
+
+    >>> rules = make_rules("zoom", 3, {"scale": "0.5", "unit": "pixels", "crop_max_area": "800k"})
+    >>> rules.scale, rules.crop_max_area
+    (0.5, 800000.0)
+    """
+    usual = usual_rules(protocol)
+    # Of the rules, these two are options by themselves.
+    names = {one.name for one in fields(Rules)} - {"protocol", "max_looks"}
+    refuse_unknown(set(given), names, who="--look-param")
+    try:
+        numbers = {name: expand_number(value) for name, value in given.items()}
+        read = msgspec.convert(numbers, Rules, strict=False)
+    except msgspec.ValidationError as err:
+        raise UsageError(f"--look-param: {err}", hint="see: eyechart docs look") from err
+    for name in given:
+        if protocol not in _ONLY_IN.get(name, (protocol,)):
+            raise UsageError(f"--look-param {name} has no effect with --look={protocol}", hint="leave it out")
+        value = getattr(read, name)
+        least = 0 if name in _MAY_BE_ZERO else 1 if isinstance(value, int) else 0.01
+        if not isinstance(value, str) and not least <= value < math.inf:
+            raise UsageError(f"--look-param {name}={value:g}: must be at least {least:g}")
+        if name == "scale" and value > 1:
+            raise UsageError(f"--look-param scale={value:g}: must be at most 1")
+    looks = usual.max_looks if max_looks is None else max_looks
+    return replace(usual, max_looks=looks, **{name: getattr(read, name) for name in given})
+
+
+_ONLY_IN = {  # protocols, of settings that not all of them have
+    **dict.fromkeys(("attempts", "margin", "min_side", "min_area", "feedback"), ("search",)),
+    **dict.fromkeys(("searcher_unit", "searcher_patch", "searcher_area", "searcher_looks"), ("search",)),
+    **dict.fromkeys(("unit", "index", "calls_per_turn"), ("zoom", "tools")),
+    "tool_images": ("tools",),
+}
+_MAY_BE_ZERO = ("margin", "min_side", "min_area", "max_area", "crop_max_area", "feedback", "strict",
+                "tool_images", "searcher_looks")  # fmt: skip
 
 
 # -- Scorers and the judge
