@@ -12,7 +12,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -136,19 +136,18 @@ class UserFile:
     place: str  # as the user wrote it
     texts: Mapping[str, bytes]  # by path, relative to the file's folder
 
-    def find(self, make_folder: Callable[[], Path]) -> str:
-        """The path of the same file on this node; the texts are written to a new folder if it has none."""
+    def find(self) -> tuple[str, Path | None]:
+        """The path of the same file on this node; if it has none, in a new folder, which comes second."""
         path = Path(self.place)
-        name = path.name
         with contextlib.suppress(OSError):
-            if path.read_bytes() == self.texts[name]:
-                return self.place
-        folder = make_folder()
+            if path.read_bytes() == self.texts[path.name]:
+                return self.place, None
+        folder = Path(tempfile.mkdtemp(prefix="eyechart-"))
         for relative, text in self.texts.items():
             target = folder / relative
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
-        return str(folder / name)
+        return str(folder / path.name), folder
 
 
 def make_named_model(
@@ -159,15 +158,9 @@ def make_named_model(
     if file is None:
         return make_model(spec, settings)
     name = spec.removeprefix("python:")
-    folders: list[Path] = []
-
-    def make_folder() -> Path:
-        folders.append(Path(tempfile.mkdtemp(prefix="eyechart-")))
-        return folders[-1]
-
-    found = load_object(f"{file.find(make_folder)}:{name.rpartition(':')[2]}")
-    model = make_python_model(found, name, settings)
-    for folder in folders:
+    path, folder = file.find()
+    model = make_python_model(load_object(f"{path}:{name.rpartition(':')[2]}"), name, settings)
+    if folder is not None:
         _remove_on_close(model, folder)
     return model
 
