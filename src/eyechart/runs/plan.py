@@ -66,6 +66,7 @@ from eyechart.types import (
 if TYPE_CHECKING:
     from eyechart.runs.shards import Shard
 
+_KEPT = ("about", "macro", "aggregate", "circular", "files", "judged_scorer")  # of a benchmark, by name
 _LOOKED_AT = 1000  # samples at most, to find the first question with rotations
 
 
@@ -357,16 +358,11 @@ def describe_run(
     return {
         "eyechart": __version__,
         "benchmark": benchmark.name,
-        "about": benchmark.about,
         "origin": benchmark.source.origin,
         "columns": list_columns(benchmark.source),
         "group_by": list(benchmark.group_by),
-        "macro": benchmark.macro,
-        "aggregate": benchmark.aggregate,
         "cluster": choose_rules(benchmark.cluster, cluster),
-        "circular": benchmark.circular,
-        "files": benchmark.files,
-        "judged_scorer": benchmark.judged_scorer,
+        **{name: getattr(benchmark, name) for name in _KEPT},
         "settings": redact_parameters(benchmark.settings),
         **scorers.describe(),
         "model": model,
