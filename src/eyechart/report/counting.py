@@ -309,20 +309,17 @@ class ResultCounter:
             if not tallies:
                 if value == NO_VALUE:
                     continue
-                self._begin_groups(tallies)
+                # The first sample that has the key: all before it are the group of those that lack it.
+                if self.overall.n or self._asked:
+                    tallies[NO_VALUE] = copy.deepcopy(self.overall)
+                    for asked in self._asked.values():
+                        asked.tallies.append(tallies[NO_VALUE])
             if value not in tallies:
                 if len(tallies) >= MAX_VALUES and value != NO_VALUE:
                     value = OTHER_VALUES
                 tallies.setdefault(value, _Tally())
             found.append(tallies[value])
         return found
-
-    def _begin_groups(self, tallies: dict[str, _Tally]) -> None:
-        """The first sample that has a key is here: all before it are the group of those that lack it."""
-        if self.overall.n or self._asked:
-            tallies[NO_VALUE] = copy.deepcopy(self.overall)
-            for asked in self._asked.values():
-                asked.tallies.append(tallies[NO_VALUE])
 
 
 class _Tally:

@@ -195,7 +195,8 @@ class SampleBlocks:
         self._starts: list[int] = []  # the first row of each block
         self._n = 0
         keys = about.manifest.get("group_by") or () if groups is None else groups
-        self._groups = {str(key): _Groups() for key in keys}
+        self._groups: dict[str, dict[str, int]] = {str(key): {} for key in keys}  # by number
+        self._group_rows: dict[str, list[int]] = {key: [] for key in self._groups}
         self._digest = hashlib.sha256()
         self.told: dict[str, Any] = {}  # what else the page says
         self.n_unreadable = 0  # images
@@ -218,8 +219,11 @@ class SampleBlocks:
         self._codes.append(CODES[detail.outcome] if code is None else code)
         self._n += 1
         self._n_chars += len(detail.question) + len(detail.reply or "") + len(detail.thinking)
-        for key, groups in self._groups.items():
-            groups.add(self._run if key == RUN else find_group(result.sample, key))
+        for key, numbers in self._groups.items():
+            value = self._run if key == RUN else find_group(result.sample, key)
+            if value not in numbers and len(numbers) >= MAX_VALUES:
+                value = OTHER_VALUES
+            self._group_rows[key].append(numbers.setdefault(value, len(numbers)))
         self.letters.add(result)
         if not result.trial:
             self._digest.update(_write_question(result.sample))
@@ -229,7 +233,11 @@ class SampleBlocks:
     def close(self) -> dict[str, Any]:
         """Write the last block; returns what the page needs to find the others."""
         self._write_block()
-        groups = {key: groups.to_json() for key, groups in self._groups.items() if groups.is_telling}
+        groups = {}
+        for key, numbers in self._groups.items():
+            if numbers.keys() - {NO_VALUE}:
+                order = [numbers[name] for name in sorted(numbers, key=get_group_order)]
+                groups[key] = {"names": list(numbers), "order": order}
         return {"n": self._n, "starts": self._starts, "groups": groups, "cut": self.n_cut}
 
     def write_images(self, loader: ImageLoader, policy: ImagePolicy) -> dict[str, Any]:
@@ -257,6 +265,7 @@ class SampleBlocks:
             self._page.add_json(f"b{number}", self._rows)
             self._page.add_json(f"x{number}", self._list_lines())
         self._rows, self._codes, self._n_chars = [], [], 0
+        self._group_rows = {key: [] for key in self._groups}
 
     def _list_lines(self) -> dict[str, Any]:
         """What the list shows of the rows of a block, by column."""
@@ -271,7 +280,7 @@ class SampleBlocks:
             "latency": [one.latency_s or None for one in rows],
             "tokens": [one.tokens and one.tokens[1] for one in rows],
             "pictures": [one.images[0][0] if one.images else -1 for one in rows],
-            "groups": {key: groups.take_rows() for key, groups in self._groups.items()},
+            "groups": self._group_rows,
         }
 
     def describe(self, result: Result) -> Detail:
@@ -385,31 +394,6 @@ def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-class _Groups:
-    """The groups under one key, by number, and those of the rows of a block."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._rows: list[int] = []
-
-    def add(self, value: str) -> None:
-        if value not in self._numbers and len(self._numbers) >= MAX_VALUES:
-            value = OTHER_VALUES
-        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
-
-    def take_rows(self) -> list[int]:
-        rows, self._rows = self._rows, []
-        return rows
-
-    @property
-    def is_telling(self) -> bool:
-        return bool(self._numbers.keys() - {NO_VALUE})
-
-    def to_json(self) -> dict[str, Any]:
-        names = list(self._numbers)
-        return {"names": names, "order": sorted(range(len(names)), key=lambda n: get_group_order(names[n]))}
-
-
 def _shorten(text: str, limit: int) -> str:
     """One line of at most `limit` characters."""
     line = " ".join(text[: 4 * limit].split())
@@ -456,7 +440,12 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "by": summary.to_json()["by"],
         "levels": [*levels, *facts.levels],
         "notes": [hide_folders(one) for one in (*facts.notes, *summary.remarks)],
-        "trials": list(_tell_trials(summary)),
+        "trials": [
+            f"{100 * trials.mean:.1f} ± {100 * trials.std:.1f} over {trials.k} trials",
+            *(f"{name} {100 * value:.1f} %" for name, value in trials.list_facts()),
+        ]
+        if (trials := summary.trials)
+        else [],
         "metrics": [
             *list_metrics(summary, with_table=False),
             *(summary.looks.lines() if summary.looks else ()),
@@ -488,9 +477,3 @@ def list_thoughts(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Whether the scorer saw the thoughts in replies, from a summary as JSON has it."""
     if thinking := summary.get("thinking"):
         yield "thinking", "; ".join(Thoughts(**thinking).lines())
-
-
-def _tell_trials(summary: Summary) -> Iterator[str]:
-    if (trials := summary.trials) is not None:
-        yield f"{100 * trials.mean:.1f} ± {100 * trials.std:.1f} over {trials.k} trials"
-        yield from (f"{name} {100 * value:.1f} %" for name, value in trials.list_facts())

@@ -373,10 +373,10 @@ def _make_brief(text: object, limit: int = 160) -> str:
     return words if len(words) <= limit else f"{words[: limit - 1]}…"
 
 
-def read_number(text: str | None, otherwise: int) -> int:
-    """A number from 1 on in the query of a URL."""
+def read_number(text: str | None, otherwise: int, *, least: int = 1) -> int:
+    """A number in the query of a URL."""
     is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 8
-    return max(1, int(text)) if is_number and text else otherwise
+    return max(least, int(text)) if is_number and text else otherwise
 
 
 def _items(value: object) -> Iterable[tuple[str, Mapping[str, Any]]]:

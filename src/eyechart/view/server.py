@@ -195,7 +195,7 @@ def _list_pages(pages: Pages) -> dict[str, Callable[[str, Any], str]]:
         "/": lambda _, query: pages.render_index(clean_query(query.get("q", ""))),
         "/run/{name:path}": lambda name, query: pages.render_run(name, Choice.read(query)),
         "/sample/{name:path}": lambda name, query: pages.render_sample(
-            name, query.get("id", ""), _read_trial(query), Choice.read(query)
+            name, query.get("id", ""), _read_index(query, "trial"), Choice.read(query)
         ),
         "/compare": lambda _, query: pages.render_comparison(
             _read_runs(query), query.get("show", ""), read_number(query.get("page"), 1)
@@ -227,8 +227,8 @@ class _Answers:
         """An image of a sample, by its place in the request: as it was sent, or small for a list."""
         name, query = request.path_params["name"], request.query_params
         try:
-            result = self.library.read_sample(name, query.get("id", ""), _read_trial(query))
-            number = _read_index(query.get("n", "0"))
+            result = self.library.read_sample(name, query.get("id", ""), _read_index(query, "trial"))
+            number = _read_index(query, "n")
             if not 0 <= number < count_images(result):
                 raise NotFound("no such image")
             with claim_image():  # pages ask for many at once
@@ -357,12 +357,8 @@ def _send_new(mime: str, write: Callable[[Path], object], **how: Any) -> Respons
     return FileResponse(made, media_type=mime, background=BackgroundTask(made.unlink, missing_ok=True), **how)
 
 
-def _read_trial(query: Mapping[str, str]) -> int:
-    return _read_index(query.get("trial", "0"))
-
-
-def _read_index(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else -1
+def _read_index(query: Mapping[str, str], name: str) -> int:
+    return read_number(query.get(name, "0"), -1, least=0)
 
 
 def _read_runs(query: Any) -> list[str]:
