@@ -1,169 +1,23 @@
-"""Pages about several runs: all of them on one page, a comparison, an audit, a sweep, a watched training.
-
-A comparison shows the questions that all runs scored, those that flipped first, with the replies of its first
-pair; an audit those that are answered without the image. The pages of sweeps and of watched trainings have no
-samples: they are in the pages of the runs.
-"""
+"""Pages without samples, which are in the pages of their runs: of a sweep, and of a watched training."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart import __version__
 from eyechart.files import to_json_value
-from eyechart.report.audit import AuditNumbers
-from eyechart.report.compare import Comparison, format_signed
-from eyechart.report.conditions import hide_all_folders, hide_folders
-from eyechart.report.counting import RIGHT
+from eyechart.report.compare import format_signed
+from eyechart.report.conditions import hide_all_folders
 from eyechart.report.page import open_page
-from eyechart.report.run_page import (
-    RUN,
-    RunFacts,
-    describe_run,
-    list_conditions,
-    open_samples_page,
-)
 from eyechart.report.sweep import Sweep
 from eyechart.report.table import format_percent, format_range
 from eyechart.stats.curves import Gain
-from eyechart.types import Result
 
-if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader
-    from eyechart.report.thumbnails import ImagePolicy
-
-KINDS = ("only A right", "only B right", "both wrong", "both right")
-MAX_PAIRS = 20_000  # questions of a comparison: all that flipped, then others in the benchmark's order
 RENEW_S = 30  # how often the page of a watched training renews itself while it is open
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRun:
-    """One of the runs of a page."""
-
-    label: str  # tells it apart from the others of the page
-    selection: str  # which samples were asked and how, if not all of them as usual
-    facts: RunFacts
-    results: Iterable[Result]
-
-
-def write_runs_page(
-    path: str | Path,
-    runs: Sequence[PageRun],
-    comparisons: Sequence[Comparison],
-    loader: ImageLoader,
-    policy: ImagePolicy,
-) -> int:
-    """Write scores, what the comparisons say, and all samples; returns how many images cannot be read."""
-    first = runs[0].facts
-    keys = dict.fromkeys(str(key) for run in runs for key in run.facts.manifest.get("group_by") or ())
-    how: dict[str, Any] = {"groups": [RUN, *keys], "n_rows": sum(run.facts.n_rows for run in runs)}
-    with open_samples_page(path, f"{len(runs)} runs · eyechart", first, loader, policy, **how) as samples:
-        for run in runs:
-            samples.begin_run(run.facts, run.label)
-            for result in run.results:
-                samples.add(result)
-        several = [
-            {**describe_run(run.facts, samples), "label": run.label, "selection": hide_folders(run.selection)}
-            for run in runs
-        ]
-        compared = [
-            {
-                "benchmark": one.benchmark,
-                "verdict": hide_folders(one.verdict),
-                "warnings": [hide_folders(text) for text in one.warnings],
-            }
-            for one in comparisons
-        ]
-        own = {"kind": "runs", "name": first.name, "eyechart": first.summary.version}
-        samples.told = {**own, "runs": several, "comparisons": compared}
-    return samples.n_unreadable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedResults:
-    """One shared question with the result of both runs, the first trial of each."""
-
-    a: Result
-    b: Result
-    values: tuple[float, float]  # the mean over trials of each
-
-    @property
-    def kind(self) -> int:
-        """Its place in `KINDS`."""
-        mine, theirs = (value >= RIGHT for value in self.values)
-        return (0 if not theirs else 3) if mine else (1 if theirs else 2)
-
-
-def write_comparison_page(
-    path: str | Path,
-    comparison: Comparison,
-    facts: Mapping[str, RunFacts],  # by run, A and B at least
-    results: Iterator[PairedResults],
-    loader: ImageLoader,
-    policy: ImagePolicy,
-    *,
-    version: str,
-) -> None:
-    """Write the page; `results` are the shared questions of the first pair, those that flipped first."""
-    first = comparison.pairs[0]
-    labels = {standing.run: standing.label for standing in comparison.standings}
-    title = f"{comparison.benchmark}: {' and '.join(labels[run] for run in (first.a, first.b))} · eyechart"
-    told = {
-        "comparison": comparison.to_json(with_flips=False),
-        "labels": labels,
-        "a": first.a,
-        "b": first.b,
-        "conditions": {run: dict(list_conditions(one)) for run, one in facts.items()},
-    }
-    with open_samples_page(path, title, facts[first.a], loader, policy) as samples:
-        for pair in results:
-            theirs = samples.describe(pair.b)
-            names = ("outcome", "reply", "thinking", "read", "route", "why", "place", "cut")
-            beside = {name: getattr(theirs, name) for name in names}
-            samples.add(pair.a, code=pair.kind, beside=beside)
-        told = hide_all_folders(told, {run: f"run {place}" for place, run in enumerate(labels, 1)})
-        own = {"kind": "comparison", "kinds": KINDS, "n": comparison.n, "eyechart": version}
-        samples.told = {**own, "name": facts[first.a].name, **told}
-
-
-def write_audit_page(
-    path: str | Path,
-    numbers: AuditNumbers,
-    image: RunFacts,
-    blind: RunFacts,
-    solved: Iterable[Result],
-    loader: ImageLoader,
-    policy: ImagePolicy,
-    *,
-    is_complete: bool,
-) -> None:
-    """Write the page. `image` and `blind` describe the runs with and without the image.
-
-    `solved`: the results without the image of the questions that are answered right so.
-    """
-    summary = image.summary
-    names = {run: name for name, one in numbers.conditions.items() for run in one.runs}
-    if numbers.leakage:
-        names[numbers.leakage.run] = "text-only"
-    title = f"{summary.benchmark} · {summary.model} · audit · eyechart"
-    with open_samples_page(path, title, blind, loader, policy) as samples:
-        for result in solved:
-            samples.add(result)
-        samples.told = {
-            "kind": "audit",
-            "benchmark": summary.benchmark,
-            "model": hide_folders(summary.model),
-            "name": blind.name,
-            "is_complete": is_complete,
-            "facts": list(list_conditions(image)),
-            "eyechart": summary.version,
-            **hide_all_folders(numbers.to_json(), names),
-        }
 
 
 def write_sweep_page(path: str | Path, sweep: Sweep) -> None:

@@ -15,16 +15,24 @@ from eyechart.errors import StoreError, UsageError
 from eyechart.files import read_json
 from eyechart.option import list_options
 from eyechart.report.compare import Comparison
-from eyechart.report.conditions import hide_folders, list_options_apart, name_run, read_options
-from eyechart.report.pages import (
-    MAX_PAIRS,
-    PageRun,
-    PairedResults,
-    write_audit_page,
-    write_comparison_page,
-    write_runs_page,
+from eyechart.report.conditions import (
+    hide_all_folders,
+    hide_folders,
+    list_options_apart,
+    name_run,
+    read_options,
 )
-from eyechart.report.run_page import Level, RunFacts, SampleFacts, write_run_page
+from eyechart.report.counting import RIGHT
+from eyechart.report.run_page import (
+    RUN,
+    Level,
+    RunFacts,
+    SampleFacts,
+    describe_run,
+    list_conditions,
+    open_samples_page,
+    write_run_page,
+)
 from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.inputs import make_sent_loader
@@ -42,6 +50,13 @@ if TYPE_CHECKING:
 # as it takes if that is less than the most. `eyechart report --html` takes the time it needs.
 _SHARE = 0.02
 _MOST_S, _LEAST_S = 10.0, 0.25
+_KINDS = {  # of a comparison's questions, by whether A and B are right
+    (True, False): "only A right",
+    (False, True): "only B right",
+    (False, False): "both wrong",
+    (True, True): "both right",
+}
+MAX_PAIRS = 20_000  # questions of a comparison: all that flipped, then others in the benchmark's order
 _MAX_SIBLINGS = 50  # runs beside this one that are looked at for the score without images
 
 
@@ -140,18 +155,41 @@ def write_runs_html(
 
     `max_s`: for small copies of images. Returns how many images could not be read.
     """
-    several = [
-        PageRun(
-            label=label,
-            selection=tell_selection(run.manifest),
-            facts=gather_facts(run),
-            results=run.samples(),
-        )
-        for run, label in zip(runs, label_runs(runs), strict=True)
-    ]
+    facts, labels = [gather_facts(run) for run in runs], label_runs(runs)
     policy = ImagePolicy(is_full=full_images, max_s=max_s)
-    with contextlib.closing(make_sent_loader(runs[0].manifest)) as loader:
-        return write_runs_page(path, several, list(_compare(runs)), loader, policy)
+    keys = dict.fromkeys(str(key) for run in runs for key in run.manifest.get("group_by") or ())
+    how: dict[str, Any] = {"groups": [RUN, *keys], "n_rows": sum(one.n_rows for one in facts)}
+    title = f"{len(runs)} runs · eyechart"
+    with (
+        contextlib.closing(make_sent_loader(runs[0].manifest)) as loader,
+        open_samples_page(path, title, facts[0], loader, policy, **how) as samples,
+    ):
+        for run, one, label in zip(runs, facts, labels, strict=True):
+            samples.begin_run(one, label)
+            for result in run.samples():
+                samples.add(result)
+        samples.told = {
+            "kind": "runs",
+            "name": facts[0].name,
+            "runs": [
+                {
+                    **describe_run(one, samples),
+                    "label": label,
+                    "selection": hide_folders(tell_selection(run.manifest)),
+                }
+                for run, one, label in zip(runs, facts, labels, strict=True)
+            ],
+            "comparisons": [
+                {
+                    "benchmark": one.benchmark,
+                    "verdict": hide_folders(one.verdict),
+                    "warnings": [hide_folders(text) for text in one.warnings],
+                }
+                for one in _compare(runs)
+            ],
+            "eyechart": facts[0].summary.version,
+        }
+    return samples.n_unreadable
 
 
 def _compare(runs: Sequence[Run]) -> Iterator[Comparison]:
@@ -169,35 +207,56 @@ def _compare(runs: Sequence[Run]) -> Iterator[Comparison]:
 
 
 def write_comparison_html(comparison: Comparison, path: str | Path, *, full_images: bool = False) -> None:
-    """Write a comparison as one HTML file."""
-    pair = comparison.pairs[0]
+    """Write a comparison as one HTML file, with the questions of its first pair, those that flipped first."""
+    pair, labels = comparison.pairs[0], {one.run: one.label for one in comparison.standings}
     others = (one.run for one in comparison.standings if one.run not in (pair.a, pair.b))
     runs = {folder: Run(folder) for folder in (pair.a, pair.b, *others)}
-    with contextlib.closing(make_sent_loader(runs[pair.a].manifest)) as loader:
-        write_comparison_page(
-            path,
-            comparison,
-            {folder: gather_facts(run) for folder, run in runs.items()},
-            _pair_results(comparison, runs[pair.a], runs[pair.b]),
-            loader,
-            ImagePolicy(is_full=full_images),
-            version=__version__,
-        )
+    facts = {folder: gather_facts(run) for folder, run in runs.items()}
+    told = {
+        "comparison": comparison.to_json(with_flips=False),
+        "labels": labels,
+        "a": pair.a,
+        "b": pair.b,
+        "conditions": {folder: dict(list_conditions(one)) for folder, one in facts.items()},
+    }
+    title = f"{comparison.benchmark}: {labels[pair.a]} and {labels[pair.b]} · eyechart"
+    policy, names = ImagePolicy(is_full=full_images), {run: f"run {at}" for at, run in enumerate(labels, 1)}
+    with (
+        contextlib.closing(make_sent_loader(runs[pair.a].manifest)) as loader,
+        open_samples_page(path, title, facts[pair.a], loader, policy) as samples,
+    ):
+        for kind, mine, theirs in _pair_results(comparison, runs[pair.a], runs[pair.b]):
+            other = samples.describe(theirs)
+            shown = ("outcome", "reply", "thinking", "read", "route", "why", "place", "cut")
+            samples.add(mine, code=kind, beside={name: getattr(other, name) for name in shown})
+        own = {
+            "kind": "comparison",
+            "kinds": list(_KINDS.values()),
+            "n": comparison.n,
+            "eyechart": __version__,
+        }
+        samples.told = {**own, "name": facts[pair.a].name, **hide_all_folders(told, names)}
 
 
-def _pair_results(comparison: Comparison, a: Run, b: Run) -> Iterator[PairedResults]:
-    """The shared questions with both results, in two passes: those that flipped, then the others."""
+def _pair_results(comparison: Comparison, a: Run, b: Run) -> Iterator[tuple[int, Result, Result]]:
+    """The shared questions with both results, in two passes: those that flipped, then the others.
+
+    Of each its place in `_KINDS`, and the first trial of each run.
+    """
     pair, questions = comparison.pairs[0], comparison.questions
-    values = dict(
-        zip(questions.ids, zip(questions.values[pair.a], questions.values[pair.b], strict=True), strict=True)
-    )
+    right = {
+        name: (mine >= RIGHT, theirs >= RIGHT)
+        for name, mine, theirs in zip(
+            questions.ids, questions.values[pair.a], questions.values[pair.b], strict=True
+        )
+    }
     flipped = {flip.id for flip in pair.flipped}
     others = islice((one for one in questions.ids if one not in flipped), max(0, MAX_PAIRS - len(flipped)))
     for wanted in (flipped, set(others)):
         theirs = dict(_first_results(b, comparison.scorer, wanted))
         for name, mine in _first_results(a, comparison.scorer, wanted):
             if name in theirs:
-                yield PairedResults(a=mine, b=theirs.pop(name), values=values[name])
+                yield list(_KINDS).index(right[name]), mine, theirs.pop(name)
 
 
 def _first_results(run: Run, scorer: str, wanted: Set[str]) -> Iterator[tuple[str, Result]]:
@@ -218,14 +277,25 @@ def write_audit_html(found: Audit, path: str | Path, *, full_images: bool = Fals
     [image] = found.runs["image"]
     blind = found.runs.get("none", (image,))[0]
     solved = set(found.blind_solvable) if "none" in found.runs else set[str]()
-    with contextlib.closing(make_sent_loader(image.manifest)) as loader:
-        write_audit_page(
-            path,
-            found.numbers,
-            gather_facts(image),
-            gather_facts(blind),
-            (result for _, result in _first_results(blind, str(blind.manifest.get("scorer", "")), solved)),
-            loader,
-            ImagePolicy(is_full=full_images),
-            is_complete=found.is_complete,
-        )
+    facts, numbers, policy = gather_facts(image), found.numbers, ImagePolicy(is_full=full_images)
+    asked_blind, summary = gather_facts(blind), facts.summary
+    names = {run: name for name, one in numbers.conditions.items() for run in one.runs}
+    if numbers.leakage:
+        names[numbers.leakage.run] = "text-only"
+    title = f"{summary.benchmark} · {summary.model} · audit · eyechart"
+    with (
+        contextlib.closing(make_sent_loader(image.manifest)) as loader,
+        open_samples_page(path, title, asked_blind, loader, policy) as samples,
+    ):
+        for _, result in _first_results(blind, str(blind.manifest.get("scorer", "")), solved):
+            samples.add(result)
+        samples.told = {
+            "kind": "audit",
+            "benchmark": summary.benchmark,
+            "model": hide_folders(summary.model),
+            "name": asked_blind.name,
+            "is_complete": found.is_complete,
+            "facts": list(list_conditions(facts)),
+            "eyechart": summary.version,
+            **hide_all_folders(numbers.to_json(), names),
+        }
