@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from math import isclose
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from eyechart.readers.mentions.dates import (
@@ -73,11 +74,9 @@ def score_object(
     (0.75, 'right', 'missing')
     """
     answer = find_object(reply, gold)
-    comparison = _Comparison(kinds or {}, ordered)
     if answer is None:
         return FieldScore(dict.fromkeys(list_fields(gold), "missing"), None)
-    comparison.compare(gold, answer, "")
-    return FieldScore(comparison.statuses, answer)
+    return FieldScore(_compare(gold, answer, kinds or {}, ordered=ordered), answer)
 
 
 def list_fields(gold: Mapping[str, Any]) -> list[str]:
@@ -86,7 +85,7 @@ def list_fields(gold: Mapping[str, Any]) -> list[str]:
     >>> list_fields({"a": 1, "b": {"c": 2}, "d": [{"e": 3}, {"f": 4}], "g": [1, 2], "h": {}})
     ['a', 'b.c', 'd[].e', 'd[].f', 'g', 'h']
     """
-    return list(_compare({}, gold))
+    return list(_compare(gold, {}))
 
 
 def list_absent(gold: Mapping[str, Any]) -> list[str]:
@@ -95,13 +94,7 @@ def list_absent(gold: Mapping[str, Any]) -> list[str]:
     >>> list_absent({"total": 5, "vat_id": None, "seller": {"phone": ""}})
     ['vat_id', 'seller.phone']
     """
-    return [path for path, status in _compare({}, gold).items() if status == "right"]
-
-
-def _compare(answer: Mapping[str, Any], gold: Mapping[str, Any]) -> Mapping[str, Status]:
-    comparison = _Comparison({}, False)
-    comparison.compare(gold, answer, "")
-    return comparison.statuses
+    return [path for path, status in _compare(gold, {}).items() if status == "right"]
 
 
 def read_object(text: str) -> Mapping[str, Any] | None:
@@ -338,14 +331,17 @@ class _Comparison:
         """Objects in a list: each of the gold's with the one that fits best. An object too many is wrong."""
         wanted = [one for one in gold if isinstance(one, dict)]
         values = [one for one in (said if isinstance(said, list) else [said]) if isinstance(one, dict)]
-        taken = dict(
-            self._pair(
-                wanted, values, path, lambda one, other: _count_right(self._compare_pair(one, other, path))
-            )
-        )
+
+        def compare_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Status]:
+            return _compare(one, other, self.kinds, ordered=self.ordered, prefix=f"{path}[].")
+
+        def count_right(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+            return sum(status == "right" for status in compare_items(one, other).values())
+
+        taken = dict(self._pair(wanted, values, path, count_right))
         for row, one in enumerate(wanted):
             other = values[taken[row]] if row in taken else {}
-            for name, status in self._compare_pair(one, other, path).items():
+            for name, status in compare_items(one, other).items():
                 self._note(name, status)
         if len(values) > len(wanted):
             self._mark_wrong(f"{path}[]")
@@ -367,11 +363,6 @@ class _Comparison:
         found_pairs = assign([[gain(wanted[row], values[column]) for column in columns] for row in rows])
         return [*equal.items(), *((rows[row], columns[column]) for row, column in found_pairs)]
 
-    def _compare_pair(self, gold: Mapping[str, Any], said: Mapping[str, Any], path: str) -> dict[str, Status]:
-        inner = _Comparison(self.kinds, self.ordered)
-        inner.compare(gold, said, f"{path}[].")
-        return inner.statuses
-
     def _note(self, path: str, status: Status) -> None:
         """A field that occurs several times is right if it is right everywhere; the worst status counts."""
         before = self.statuses.get(path, "right")
@@ -383,12 +374,18 @@ class _Comparison:
                 self.statuses[name] = "wrong"
 
 
+def _compare(
+    gold: Mapping[str, Any], answer: Mapping[str, Any], kinds: Mapping[str, Kind] = MappingProxyType({}), *,
+    ordered: bool = False, prefix: str = "",
+) -> dict[str, Status]:  # fmt: skip
+    """The status of every field, by its path."""
+    comparison = _Comparison(kinds, ordered)
+    comparison.compare(gold, answer, prefix)
+    return comparison.statuses
+
+
 def _write(value: Any) -> str:
     return json.dumps(value, sort_keys=True).casefold()
-
-
-def _count_right(statuses: Mapping[str, Status]) -> float:
-    return sum(status == "right" for status in statuses.values())
 
 
 def is_absent(value: Any) -> bool:
@@ -466,11 +463,8 @@ def is_same_value(gold: Any, said: Any, kind: Kind | None = None) -> bool:
         return True
     if _CLOCK.fullmatch(f"{gold} {said}"):
         return False  # with both hours in two digits, 04:10 is not 16:10
-    if (
-        kind in (None, "date")
-        and isinstance(gold, str)
-        and (moments := _read_moments(gold.strip()[:_MAX_DATE]))
-    ):
+    is_moment = isinstance(gold, str) and kind in (None, "date")
+    if is_moment and (moments := _read_moments(gold.strip()[:_MAX_DATE])):
         read = _read_moments(str(said).strip()[:_MAX_DATE])
         return any(_is_same_moment(one, wanted) for one in read for wanted in moments)
     amounts = [] if kind == "date" else _read_amounts(gold)

@@ -28,7 +28,6 @@ class Number(msgspec.Struct, frozen=True, gc=False):
     value: float
     face: float
     span: tuple[int, int]
-    is_word: bool = False
 
 
 def find_numbers(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bool = False) -> list[Number]:
@@ -134,29 +133,23 @@ _NOT_A_COUNT = r.words("this that the which no each every any some another other
 _NOT_COUNTED = r.words("of is was has that which")
 
 
+_FIRSTS = frozenset(("a", "an", "minus", "negative", *_PARTS))
+
+
 @lru_cache(maxsize=64)
 def _list_words(codes: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, float], frozenset[str]]:
     """The words for 0 to 99, those for scales, and all first words, of these languages."""
     small: dict[str, int] = {}
     scales: dict[str, float] = {}
     for code, table in load_languages().items():
-        is_wanted = code in codes
         for word, value in spell_numbers(code).items():
-            if is_wanted or ord(word[0]) > 0x250:
+            if code in codes or ord(word[0]) > 0x250:
                 small.setdefault(word, value)
         for entry in table.get("scales", ()):
             word, _, size = entry.partition("=")
-            if is_wanted or ord(word[0]) > 0x250:
+            if code in codes or ord(word[0]) > 0x250:
                 scales.setdefault(word, float(size))
-    firsts = {word.split()[0] for word in (*small, *scales)} | {
-        "a",
-        "an",
-        "half",
-        "minus",
-        "negative",
-        *_PARTS,
-    }
-    return small, scales, frozenset(firsts)
+    return small, scales, _FIRSTS.union(word.split()[0] for word in (*small, *scales))
 
 
 def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterator[Number]:
@@ -166,10 +159,7 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
     run = _Words(text, found, words, small, scales)
     place = 0
     while place < len(words):
-        if words[place] not in firsts:
-            place += 1
-            continue
-        read = _read_words(run, place)
+        read = _read_words(run, place) if words[place] in firsts else None
         if read is None:
             place += 1
             continue
@@ -183,18 +173,14 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
         if words[place:stop] == ["zero"]:
             is_other = after == "of" and before not in ("is", "are", "were", "was")  # "the biggest zero of f"
         if is_other and words[place] == "one":
-            is_other = (
-                before in _NOT_A_COUNT
-                or after in _NOT_COUNTED
-                or not after
-                or bool(text[span[1] : span[1] + 1].strip())
-            )
+            goes_on = bool(after) and not text[span[1] : span[1] + 1].strip()
+            is_other = before in _NOT_A_COUNT or after in _NOT_COUNTED or not goes_on
         is_other = is_other or words[place:stop] == ["once"]
         if not is_other and text[span[1] : span[1] + 1] not in ("'", "-"):
             percent = _PERCENT.match(text, span[1])
             if percent:
                 span = (span[0], percent.end())
-            yield Number(value / 100 if percent else value, value, span, is_word=True)
+            yield Number(value / 100 if percent else value, value, span)
         place = stop
 
 
@@ -289,26 +275,22 @@ def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Number]:
             rate = parse_chinese(match["rate"])
             face = None if rate is None else rate if match["cent"] == "百分之" else rate / 10
             if face is not None:
-                yield Number(face / 100, face, match.span(), is_word=True)
+                yield Number(face / 100, face, match.span())
         elif match["under"]:
             over, under = parse_chinese(match["over"]), parse_chinese(match["under"])
             if over is not None and under:
-                yield Number(over / under, over / under, match.span(), is_word=True)
+                yield Number(over / under, over / under, match.span())
         elif match["only_half"]:
-            yield Number(0.5, 0.5, match.span(), is_word=True)
+            yield Number(0.5, 0.5, match.span())
         elif (value := parse_chinese(match["number"])) is not None:
             after = text[match.end() : match.end() + 1]
             before = text[match.start() - 1 : match.start()]
             is_article = match["number"] == "一" and not match["half"] and before not in tuple("有共是为")
-            if (
-                is_whole
-                or match["half"]
-                or (after in _MEASURES and after and not is_article)
-                or len(match["number"]) > 1
-            ):
+            is_counted = after in _MEASURES and after and not is_article
+            if is_whole or match["half"] or is_counted or len(match["number"]) > 1:
                 value += 0.5 if match["half"] else 0
                 value = -value if match["sign"] else value
-                yield Number(value, value, match.span(), is_word=True)
+                yield Number(value, value, match.span())
 
 
 def parse_chinese(numeral: str) -> float | None:

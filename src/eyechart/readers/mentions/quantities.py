@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import takewhile
+from itertools import product, takewhile
 
 import msgspec
 from msgspec.structs import replace
@@ -129,31 +129,23 @@ def find_quantities(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bo
     for number in find_numbers(text, codes, is_whole=is_whole):
         quantity = _add_unit(text, number)
         merged = _merge(text, found[-1], quantity) if found else None
-        if merged is None:
-            found.append(quantity)
-        else:
-            found[-1] = merged
+        if merged:
+            found.pop()
+        found.append(merged or quantity)
     return found
 
 
 def _merge(text: str, one: Quantity, other: Quantity) -> Quantity | None:
     """Two quantities as one, where the second continues the first in a smaller unit."""
-    if (
-        not (one.units and other.units)
-        or not one.span[1] <= other.span[0] <= one.span[1] + 6
-        or other.value < 0
-    ):
+    if not 0 <= other.span[0] - one.span[1] <= 6 or other.value < 0:
         return None
-    if _COMPOUND_GAP.fullmatch(text, one.span[1], other.span[0]) is None:
+    if not _COMPOUND_GAP.fullmatch(text, one.span[1], other.span[0]):
         return None
-    for large in one.units:
-        for small in other.units:
-            is_smaller = (
-                large.dimension == small.dimension and small.factor < large.factor and not large.offset
-            )
-            if is_smaller and large.dimension != "percent":
-                value = one.value + other.value * small.factor / large.factor
-                return Quantity(value, value, (large,), span=(one.span[0], other.span[1]))
+    for large, small in product(one.units, other.units):
+        is_smaller = large.dimension == small.dimension and small.factor < large.factor
+        if is_smaller and not large.offset and large.dimension != "percent":
+            value = one.value + other.value * small.factor / large.factor
+            return Quantity(value, value, (large,), span=(one.span[0], other.span[1]))
     return None
 
 
@@ -202,17 +194,12 @@ def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
     phrase = words.group()
     while phrase:
         name = re.sub(r"[\^\s]+(?=[23])", "", phrase.replace("-", " "))
-        units = UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 1 else None)
-        is_ordinal = bool(units) and ORDINAL in (units or ())
+        units = UNITS.get(name) or (UNITS.get(name.lower(), ()) if len(name) > 1 else ())
         is_attached = at == last
-        if (
-            units
-            and is_ordinal == (is_attached and name.lower() in ("st", "nd", "rd", "th"))
-            and not (is_attached and name == "A")
-            and not (name == "in" and text[at - 1] == " " and text[at + 3 : at + 4].isalpha())
-        ):
-            stop = at + len(phrase)
-            return units, stop
+        is_ordinal = is_attached and name.lower() in ("st", "nd", "rd", "th")
+        is_word = name == "in" and text[at - 1] == " " and text[at + 3 : at + 4].isalpha()
+        if units and is_ordinal == (ORDINAL in units) and not is_word and not (is_attached and name == "A"):
+            return units, at + len(phrase)
         cut = max(phrase.rfind(" "), phrase.rfind("-"))
         phrase = phrase[:cut] if cut > 0 else phrase[:-1] if phrase.endswith(".") else ""
     return None
@@ -293,13 +280,8 @@ def _is_noun(rest: str, noun: str) -> bool:
     words = rest.strip(_MARKS)
     if not words:
         return True
-    if (
-        any(map(str.isdigit, words))
-        or ":" in words
-        or "/" in words
-        or len(words) > 30
-        or len(words.split()) > 3
-    ):
+    is_more = any(char.isdigit() or char in ":/" for char in words)
+    if is_more or len(words) > 30 or len(words.split()) > 3:
         return False
     if r.is_unspaced(words[0]):
         return len(words) <= 4 and not words.endswith(("吗", "か"))
@@ -323,10 +305,7 @@ def _list_bounds() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
         for role, sign in (("or_more", ">="), ("or_less", "<="), ("and_more", ">"), ("and_less", "<")):
             after |= dict.fromkeys(table.get(role, ()), sign)
     words, others = (
-        "|".join(
-            re.escape(word) for word in sorted({**before, **after}, key=len, reverse=True) if word in known
-        )
-        for known in (before, after)
+        "|".join(map(re.escape, sorted(known, key=len, reverse=True))) for known in (before, after)
     )
     lead = re.compile(rf"(?:(?<![^\W\d_])|(?![a-z]))({words})[ *\"']*$")
     tail = re.compile(rf"[{_COUNTERS}]*?({others})(?:(?![^\W\d_])|(?<![ -~]))")
@@ -375,9 +354,8 @@ def parse_range(text: str) -> tuple[Quantity, Quantity] | None:
     low, high = parse_quantity(found["low"]), parse_quantity(found["high"])
     if low is None or high is None or low.bound or high.bound or not 0 <= low.value < high.value:
         return None
-    is_number = (
-        found["join"] != "-" or len(found["low"]) == len(found["high"]) or high.value < 1000 or high.units
-    )
+    is_even = len(found["low"]) == len(found["high"])
+    is_number = found["join"] != "-" or is_even or high.value < 1000 or high.units
     if not is_number or re.match(r"0\d", found["low"]):
         return None  # a telephone number
     return (low if low.units else replace(low, units=high.units, noun=high.noun)), high
