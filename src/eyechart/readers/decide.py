@@ -66,7 +66,7 @@ _NOT_TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[ ?\].*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*(?:[-*+] ?)?\[[xX✓✔]\]", re.MULTILINE)
 
 
-def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None = None) -> Reading:
+def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
     """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
 
     >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
@@ -74,7 +74,7 @@ def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None
     >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
     'choice:unread'
     """
-    options = prepared or prepare_options(choices)
+    options = prepare_options(choices)
     reply = reply.rstrip()
     if "[ ]" in reply and _TICKED.search(reply):  # a list of boxes of which one is ticked
         for boxes in (_NOT_TICKED, _TICKED):
@@ -102,14 +102,14 @@ def read_choice(reply: str, choices: Mapping[str, str], prepared: Options | None
     )
 
 
-def find_gold_letter(gold: str, choices: Mapping[str, str], prepared: Options | None = None) -> str | None:
+def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
     """The letter of a gold given as letter or as the option's own text; None when it is neither.
 
     >>> options = {"A": "cat", "B": "dog"}
     >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
     ('B', 'B', None)
     """
-    options = prepared or prepare_options(choices)
+    options = prepare_options(choices)
     return (
         options.find_letter(gold.strip())
         or options.find_text(gold)
@@ -190,11 +190,8 @@ def decide_tokens(
             one for one in statements if one.kind != "asserted" or one.strength >= enough[one.is_letter]
         ]
     if held:
-        outside = [
-            one
-            for one in statements
-            if not any(place.span[0] <= one.span[0] < place.span[1] for place in held)
-        ]
+        inside = {at for place in held for at in range(*place.span)}
+        outside = (one for one in statements if one.span[0] not in inside)
         statements = sorted([*held, *outside], key=lambda one: one.span[0])
     return weigh(statements, text, begin, options)
 
@@ -210,9 +207,7 @@ def is_cut_off(tokens: Sequence[Token], clauses: Sequence[Clause]) -> bool:
         return True
     if last.roles & _UNFINISHED and (not last.roles & r.BE or last.word in ("is", "are", "为", "是")):
         return True
-    first = len(clauses) - 1
-    while first and not clauses[first].starts_sentence:
-        first -= 1
+    first = max(place for place, clause in enumerate(clauses) if clause.starts_sentence)
     has_mention = any(token.letters is not None for token in tokens[clauses[first].start :])
     return first > 0 and not has_mention and clauses[first].before in tuple(".!?。")
 
@@ -238,17 +233,14 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             kind, one = "asserted", replace(one, kind="asserted", strength=CONCLUDED)
         if is_none and kind == "asserted" and one.strength < HEADED and (one.is_change or not one.is_turn):
             continue
-        if kind in ("asserted", "several", "contradiction", "not-an-option") and not (
-            kind == "several" and one.strength == NAMED
-        ):
-            if one.is_part:
-                continue
-            current = _choose(current, one, turned, is_short=is_short)
-            turned = False
+        is_choice = kind in ("asserted", "contradiction", "not-an-option")
+        if is_choice or (kind == "several" and one.strength > NAMED):
+            if not one.is_part:
+                current, turned = _choose(current, one, turned, is_short=is_short), False
         elif kind == "denied":
             denied.update(one.letters)
-            is_taken_back = current and current.letters and set(current.letters) <= set(one.letters)
-            if current and is_taken_back and current.strength < (HELD if is_short else STATED):
+            is_same = current and current.letters and set(current.letters) <= set(one.letters)
+            if current and is_same and current.strength < (HELD if is_short else STATED):
                 current = None
             reason, where = "denied", one.span
         elif kind in ("withdrawn", "turned", "but"):
@@ -256,8 +248,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
             if kind == "withdrawn" and current and current.strength < HELD:
                 current, reason, where = None, "withdrawn", one.span
         elif kind == "none":
-            current, reason, where = None, "denied", one.span
-            is_none = True
+            current, reason, where, is_none = None, "denied", one.span, True
         elif (kind == "also" and current and current.letters != one.letters) or (
             kind == "possible" and current and current.strength < STATED
         ):
@@ -299,21 +290,20 @@ def _leaves_open(current: Statement, statements: Sequence[Statement], text: str)
     if current.is_turn or current.is_pair or current.strength >= HEADED or current.kind != "asserted":
         return False
     at = next((place for place, one in enumerate(statements) if one.span == current.span), len(statements))
-    others = [
-        (place, one)
-        for place, one in enumerate(statements)
-        if one.letters
-        and not set(one.letters) & set(current.letters)
-        and one.kind not in ("denied", "possible", "given-up")
-        and (current.is_letter or one.kind != "considered")
-    ]
+
+    def is_other(one: Statement) -> bool:
+        is_open = one.kind not in ("denied", "possible", "given-up")
+        is_considered = one.kind == "considered" and not current.is_letter
+        return bool(one.letters) and is_open and not is_considered and not {*one.letters} & {*current.letters}
+
+    after = list(filter(is_other, statements[at + 1 :]))
     if current.strength <= IMPLIED:
-        return any(place > at or (one.is_letter and not current.is_letter) for place, one in others)
+        before = filter(is_other, statements[:at])
+        return bool(after) or (not current.is_letter and any(one.is_letter for one in before))
     return current.is_letter and any(
-        place > at
-        and one.kind in ("mentioned", "listed", "reported", "several")
+        one.kind in ("mentioned", "listed", "reported", "several")
         and not _APART.search(text, current.span[1], one.span[0])
-        for place, one in others
+        for one in after
     )
 
 

@@ -9,7 +9,6 @@ from string import ascii_uppercase
 
 from eyechart.readers.answers import Verdict, judge_answer, judge_kind, judge_yes_no
 from eyechart.readers.decide import find_gold_letter, read_choice
-from eyechart.readers.mentions.options import prepare_options
 from eyechart.readers.mentions.quantities import TOLERANCE, parse_quantity
 from eyechart.readers.wording import list_signs, normalise
 from eyechart.registry import scorer
@@ -61,10 +60,8 @@ def _is_literal(score: Score, gold: str) -> bool:
         return said is not None and wanted is not None and said.units == wanted.units
     if not score.route.startswith("text"):
         return True
-    own = re.escape(normalise(gold))
-    return re.search(rf"(?<!\w){own}(?!\w)", normalise(read)) is not None and list_signs(read) == list_signs(
-        gold
-    )
+    has_words = re.search(rf"(?<!\w){re.escape(normalise(gold))}(?!\w)", normalise(read))
+    return has_words is not None and list_signs(read) == list_signs(gold)
 
 
 @scorer("choice", version="11")
@@ -74,9 +71,8 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     A sample without options is read by letters alone. A sample whose gold is not an option is unscored.
     """
     choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    options = prepare_options(choices)
-    reading = read_choice(reply.text, choices, options)
-    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices, options))}
+    reading = read_choice(reply.text, choices)
+    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
     if sample.golds and not wanted:
         return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
     return score_reading(reply, sample, reading, float(reading.letter in wanted))

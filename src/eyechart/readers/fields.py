@@ -83,15 +83,12 @@ def count_fields(unit: Sequence[ScoredRow]) -> dict[Hashable, float]:
     for path, status in statuses.items():
         is_wanted = status != "extra" and path not in absent
         is_read = status in ("wrong", "extra") or (status == "right" and is_wanted)
-        facts = {
-            "n": status != "extra",
-            "right": status == "right",
-            "gold": is_wanted,
-            "read": is_read,
-            "both": is_wanted and is_read,
-        }
-        counts |= {(path, name): float(fact) for name, fact in facts.items()}
+        facts = (status != "extra", status == "right", is_wanted, is_read, is_wanted and is_read)
+        counts |= {(path, name): float(fact) for name, fact in zip(_COUNTED, facts, strict=True)}
     return counts
+
+
+_COUNTED = ("n", "right", "gold", "read", "both")
 
 
 def combine_fields(counts: Mapping[Hashable, float]) -> MetricTable:
@@ -103,10 +100,7 @@ def combine_fields(counts: Mapping[Hashable, float]) -> MetricTable:
     samples = by_field.pop("", {})
     if not by_field.get(EXTRA, {}).get("read"):
         by_field.pop(EXTRA, None)
-    together = {
-        name: sum(sums.get(name, 0) for sums in by_field.values())
-        for name in ("n", "right", "gold", "read", "both")
-    }
+    together = {name: sum(sums.get(name, 0) for sums in by_field.values()) for name in _COUNTED}
     overall = {"all right": _divide(samples.get("right", 0), samples.get("n", 0)), **_describe(together)}
     names = sorted(by_field, key=lambda name: name == EXTRA)
     return {"": overall, **{name: _describe(by_field[name]) for name in names}}

@@ -90,12 +90,8 @@ def find_statements(clauses: Sequence[Clause]) -> list[Statement]:
             if one.is_letter and one.kind == "considered":
                 looked_at, n_sentences = one.letters, 0
             is_item = is_item or (one.letters == looked_at and not one.is_letter and one.strength <= IMPLIED)
-            if (
-                clause.words[0].roles & r.BECAUSE
-                and one.strength <= IMPLIED
-                and found
-                and found[-1].kind == "denied"
-            ):
+            is_reason = clause.words[0].roles & r.BECAUSE and one.strength <= IMPLIED
+            if is_reason and found and found[-1].kind == "denied":
                 one = replace(one, kind="mentioned")  # "A is wrong because July has 31 days."
             found.append(replace(one, kind="listed") if is_item else one)
         n_sentences += clause.is_last
@@ -351,30 +347,21 @@ def _deny(part: Sequence[Token], groups: Sequence[Group]) -> None:
             is_denied, last_not = True, place
             if place and part[place - 1].roles & r.AND:
                 since = []  # "nine birds and no cats"
-        elif roles & r.WRONG:
-            if since and is_except:
-                since[-1].is_denied, since[-1].is_left = False, True  # "everything except C is wrong"
-            elif since:
-                _deny_all(since)
-            else:
-                is_wrong = True
-        elif roles & r.TOO and place + 1 < len(part) and not part[place + 1].is_mark:
-            if since:
-                _deny_all(since)  # "A is too wide"
-            else:
-                is_wrong = True
+        elif roles & r.WRONG and since and is_except:
+            since[-1].is_denied, since[-1].is_left = False, True  # "everything except C is wrong"
+        elif roles & r.WRONG or (roles & r.TOO and place + 1 < len(part) and not part[place + 1].is_mark):
+            _deny_all(since)  # "A is too wide"
+            is_wrong = is_wrong or not since
         elif roles & r.BE and 0 <= last_not < place - 1 and _is_in_phrase(part, last_not):
             is_denied, last_not = False, -1  # "the functions with no zeros are B"
-    if last_not > groups[-1].places[-1] and since:
+    if last_not > groups[-1].places[-1]:
         _deny_all(since)
 
 
 def _is_in_phrase(part: Sequence[Token], place: int) -> bool:
     """Whether a denial belongs to a noun: "functions with no zeros", "the cube that is not the same"."""
-    before = part[place - 1] if place else None
-    if before is not None and before.roles & r.BE:
-        before = part[place - 2]
-    return before is not None and before.word in ("with", "that", "which", "who", "have", "has")
+    before = skip_back(part, place - 1, r.BE)
+    return before >= 0 and part[before].word in ("with", "that", "which", "who", "have", "has")
 
 
 def _deny_all(groups: Sequence[Group]) -> None:
@@ -463,8 +450,8 @@ _ASIDE = r.words(
 def _is_aside(part: Sequence[Token], group: Group) -> bool:
     """Whether words only follow a preposition that leads away from an answer: "married to a nurse"."""
     place = skip_back(part, group.places[0] - 1, r.ARTICLE | r.ADJECTIVE)
-    is_side = part[group.places[0]].word in ("left", "right")
-    if place < 0 or part[place].word not in _ASIDE or part[group.places[0]].keys or is_side:
+    first = part[group.places[0]]
+    if place < 0 or part[place].word not in _ASIDE or first.keys or first.word in ("left", "right"):
         return False
     return not (place and part[place - 1].roles & r.BE)  # "the advertisement is for Coca-Cola"
 
@@ -528,21 +515,17 @@ def _find_strength(clause: Clause, group: Group) -> int:
         heading = heading if is_open else 0
     if heading & r.ANSWER:
         return HEADED
-    if lead & r.ANSWER:
-        return STATED
-    if lead & r.CHOOSE and (group.is_letter or lead & (r.SELF | r.ANSWER)):
+    if lead & r.ANSWER or (lead & r.CHOOSE and (group.is_letter or lead & r.SELF)):
         return STATED
     if lead & r.CHOOSE:
         return CONCLUDED
     if heading or (lead & (r.RIGHT | r.ONLY) and lead & (r.BE | r.OPTION)):
         return STATED
-    if tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter):
+    is_called = tail & (r.RIGHT | r.ANSWER) and (tail & (r.BE | r.BE_LAST) or group.is_letter)
+    if is_called or (tail & r.CHOOSE and _is_chosen(part, group)):
         return STATED
-    if tail & r.CHOOSE and _is_chosen(part, group):
-        return STATED
-    if lead & r.SO:
-        return CONCLUDED
-    if before is not None and len(before.words) < 4 and not clause.starts_sentence and before.roles & r.SO:
+    follows_so = before is not None and len(before.words) < 4 and before.roles & r.SO
+    if lead & r.SO or (follows_so and not clause.starts_sentence):
         return CONCLUDED
     has_it_is = group.is_letter and _has_it_is(part[begin : group.places[0]])
     if lead & (r.THINK | r.ONLY) or tail & r.BE_LAST or has_it_is:
@@ -552,9 +535,7 @@ def _find_strength(clause: Clause, group: Group) -> int:
     if not part[group.places[0]].is_letter and _follows(part, group, r.BE):
         return IMPLIED
     if group.is_letter and group.is_alone:
-        if clause.is_last_line:
-            return STATED
-        return IMPLIED if before else CONCLUDED
+        return STATED if clause.is_last_line else IMPLIED if before else CONCLUDED
     if group.is_bare or _follows(part, group, r.PRESENT):
         return IMPLIED
     is_pair = len(group.places) > 1 and len(group.letters) == 1

@@ -89,9 +89,8 @@ def merge_numbers(
         start, end = number.span
         sign = next((char for char in text[start:end] if char in "$€£¥₹"), "")
         face = f"{number.face:.12g}"
-        is_fraction = "/" in text[start:end]
         is_code = text[start:end].isdecimal() and text[start] == "0" and end - start > 1  # 007
-        is_raw = is_fraction or is_code
+        is_raw = "/" in text[start:end] or is_code
         keys: Keys = (to_key(text[start:end].replace(" ", "")),) if is_raw else (face,)
         keys += ("%",) if number.value != number.face else (sign,) if sign else ()
         made.append(Token(start, end, lower(text[start:end]), keys=keys))
@@ -213,6 +212,7 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
         is_letter = len(keys) == 1 and len(keys[0]) == 1 and keys[0].isalpha() and keys[0].isascii()
         if any(map(str.isalnum, "".join(keys))) and not is_letter:
             by_first.setdefault(keys[0], []).append((keys, letters))
+    polar = {text.strip().strip(".").capitalize(): letter for letter, text in items}
     return Options(
         labels={letter.strip().upper(): letter for letter, _ in items},
         texts=texts,
@@ -221,13 +221,9 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
         },
         bare=frozenset(alias for alias in aliases if len(alias) == 1 and alias[0][0].isdecimal()),
         n_chars=sum(len(text) for _, text in items),
-        has_numbers=any(
-            key[0].isdecimal() or (key[0] == "-" and len(key) > 1) for keys in by_keys for key in keys
-        ),
+        has_numbers=any(key.removeprefix("-")[:1].isdecimal() for keys in by_keys for key in keys),
         has_shades=any(len(keys) > 1 and keys[1:] in by_keys for keys in by_keys),
-        polar={text.strip().strip(".").capitalize(): letter for letter, text in items}
-        if sorted(text.strip().strip(".").lower() for _, text in items) == ["no", "yes"]
-        else {},
+        polar=polar if sorted(polar) == ["No", "Yes"] and len(items) == 2 else {},
         has_letters=any(len(text.strip()) == 1 and text.strip().isalpha() for _, text in items),
     )
 
@@ -235,12 +231,8 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
 def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Keys]:
     """Other ways to write an option: its plural, a number without the unit of all options, yes and no."""
     found: list[Keys] = []
-    if (
-        len(keys) > 1
-        and keys[0][0].isdecimal()
-        and not set(keys) & set("+-×/=")
-        and len({other[1:] for other in known if other[0][0].isdecimal()}) == 1
-    ):
+    is_measured = len(keys) > 1 and keys[0][0].isdecimal() and not set(keys) & set("+-×/=")
+    if is_measured and len({other[1:] for other in known if other[0][0].isdecimal()}) == 1:
         found.append(keys[:1])  # "14" for "14 cm^2", if all are in cm^2
     if len(keys) == 1 and "-" in keys[0] and keys[0].replace("-", "").isalpha():
         found.append(tuple(keys[0].split("-")))  # "Coca Cola"
@@ -262,9 +254,8 @@ def _list_short_names(items: tuple[tuple[str, str], ...]) -> dict[Keys, tuple[st
         return {}
     is_last_shared = len({name[-1] for name in names}) == 1
     words = [" ".join(name[:-1] if is_last_shared else name[1:]) for name in names]
-    if len(set(words)) < len(words) or not all(
-        len(word) > 2 and word.replace(" ", "").isalpha() for word in words
-    ):
+    are_words = all(len(word) > 2 and word.replace(" ", "").isalpha() for word in words)
+    if len(set(words)) < len(words) or not are_words:
         return {}
     return {tuple(word.lower().split()): (letter,) for word, (letter, _) in zip(words, items, strict=True)}
 
