@@ -155,10 +155,9 @@ def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:
                     break
         if roles is None:
             roles = _find_elided(word, lexicon.words) if "'" in word else 0
-        tokens.append(Token(start, end, word, roles, not (roles or length > 1 or word[0].isalnum())))
+        is_mark = not (roles or length > 1 or word[0].isalnum())
+        tokens.append(Token(start, end, word, roles, is_mark, is_capital=text[start].isupper()))
         place += length
-    for token in tokens:
-        token.is_capital = text[token.start].isupper()
     return tokens, codes
 
 
@@ -183,26 +182,24 @@ def mark_quoted(tokens: Sequence[Token]) -> None:
     """Mark what stands in quotes with other words: the sign reads "Lunch 9:15"."""
     opened = -1
     for place, token in enumerate(tokens):
-        if token.word == "\n":
-            opened = -1
-        elif token.word not in ('"', "'"):
+        if token.word not in ('"', "'", "\n"):
             continue
-        elif opened >= 0:
-            inside = tokens[opened + 1 : place]
-            is_polar = any(other.roles & (r.YES | r.NO) for other in inside)
-            if (is_polar or sum(not other.is_mark for other in inside) > 1) and _is_cited(tokens, opened):
-                for other in inside:
-                    other.is_quoted = True
-            opened = -1
-        else:
-            opened = place
+        if token.word == "\n" or opened < 0:
+            opened = -1 if token.word == "\n" else place
+            continue
+        inside = tokens[opened + 1 : place]
+        is_polar = join_roles(inside) & (r.YES | r.NO)
+        if (is_polar or sum(not other.is_mark for other in inside) > 1) and _is_cited(tokens, opened):
+            for other in inside:
+                other.is_quoted = True
+        opened = -1
 
 
 def _is_cited(tokens: Sequence[Token], quote: int) -> bool:
     """Whether words before a quotation in its sentence say that it is one; "I choose" and "so" do not."""
     nearest = reversed(tokens[max(0, quote - MAX_CITED) : quote])
     before = list(itertools.takewhile(lambda token: not token.is_end, nearest))
-    is_own = any(token.roles & (r.ANSWER | r.CHOOSE | r.SO | r.RIGHT) for token in before)
+    is_own = join_roles(before) & (r.ANSWER | r.CHOOSE | r.SO | r.RIGHT)
     return not is_own and sum(not token.is_mark for token in before) > 1
 
 
@@ -272,7 +269,10 @@ def find_clauses(tokens: Sequence[Token]) -> list[Clause]:
             cut(place, "", ends=False)
     cut(len(tokens), "", ends=True)
     if clauses and clauses[-1].before == "\n":
-        clauses[-1].is_last_line = _is_after_sentence(tokens, clauses[-1].start)
+        place = clauses[-1].start - 1
+        while place > 0 and tokens[place].word in "\n*_#`>-(":
+            place -= 1
+        clauses[-1].is_last_line = tokens[place].word in ".!?:。！？"
     _carry(tokens, clauses)
     return clauses
 
@@ -334,13 +334,10 @@ def _joins(tokens: Sequence[Token], place: int) -> bool:
 
 def _is_dash(tokens: Sequence[Token], place: int) -> bool:
     """Whether a hyphen stands between words with spaces around it: "B - because"."""
-    token = tokens[place]
-    return (
-        0 < place < len(tokens) - 1
-        and tokens[place - 1].end < token.start
-        and tokens[place + 1].start > token.end
-        and not tokens[place + 1].word[0].isdecimal()
-    )
+    if not 0 < place < len(tokens) - 1:
+        return False
+    before, token, after = tokens[place - 1 : place + 2]
+    return before.end < token.start and after.start > token.end and not after.word[0].isdecimal()
 
 
 def is_heading(tokens: Sequence[Token], end: int) -> bool:
@@ -350,14 +347,6 @@ def is_heading(tokens: Sequence[Token], end: int) -> bool:
             return True
         end += 1
     return False
-
-
-def _is_after_sentence(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a sentence or a heading ends before a place."""
-    place -= 1
-    while place > 0 and tokens[place].word in "\n*_#`>-(":
-        place -= 1
-    return place >= 0 and tokens[place].word in ".!?:。！？"
 
 
 _INVERTED = ("were", "had", "should")
@@ -380,9 +369,7 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
         if clause.roles & (r.BUT | r.WAIT) or (clause.before == ";" and not clause.roles & r.THEN):
             carried = 0
         if clause.roles & (r.SO | r.SELF):
-            carried &= ~r.REPORT
-        if clause.roles & r.SO:
-            carried &= ~r.FIRST
+            carried &= ~(r.REPORT | r.FIRST if clause.roles & r.SO else r.REPORT)
         carried |= clause.roles & _CARRIED
         if n_conditions == 1 and _is_step(clause.words):
             carried &= ~r.IF

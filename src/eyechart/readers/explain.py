@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.readers.answers import find_kind, find_slots, judge_answer
@@ -43,12 +44,12 @@ def explain_choice(reply: str, choices: Mapping[str, str]) -> Iterator[str]:
 
 
 def _count_mentions(tokens: Sequence[Token]) -> str:
-    counts: dict[str, int] = {}
-    for token in tokens:
-        if token.letters is not None:
-            name = "/".join(token.letters) or f"{token.word.upper()}, which is no option"
-            name += "" if token.is_letter else f" ({token.word})"
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(
+        ("/".join(token.letters) or f"{token.word.upper()}, which is no option")
+        + ("" if token.is_letter else f" ({token.word})")
+        for token in tokens
+        if token.letters is not None
+    )
     return " ".join(name if n == 1 else f"{name} ({n} times)" for name, n in counts.items())
 
 

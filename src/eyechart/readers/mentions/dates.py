@@ -77,11 +77,9 @@ def find_clocks(text: str) -> list[Clock]:
     """
     found = [clock for match in _CLOCK.finditer(text) if (clock := _read_clock(text, match))]
     if len(found) <= MAX_FOUND and _MAY_BE_SPOKEN.search(text):
-        taken = [clock.span for clock in found]
-        for match in _SPOKEN.finditer(text):
-            is_free = all(match.end() <= first or match.start() >= last for first, last in taken)
-            if is_free and (clock := _read_spoken(text, match)):
-                found.append(clock)
+        taken = {at for clock in found for at in range(*clock.span)}
+        spoken = (match for match in _SPOKEN.finditer(text) if taken.isdisjoint(range(*match.span())))
+        found += [clock for match in spoken if (clock := _read_spoken(text, match))]
     return sorted(found, key=lambda clock: clock.span) if len(found) <= MAX_FOUND else []
 
 
@@ -89,9 +87,7 @@ def _read_clock(text: str, match: re.Match[str]) -> Clock | None:
     if match["word"]:
         is_night = match["word"].lower() == "midnight"
         return Clock(0 if is_night else 720, "am" if is_night else "pm", match.span())
-    hour = parse_chinese(
-        match["hour"] or match["hour2"] or match["hour3"] or match["hour4"] or match["hour5"]
-    )
+    hour = parse_chinese(next(filter(None, match.group("hour", "hour2", "hour3", "hour4", "hour5"))))
     minute = parse_chinese(match["minute"] or match["minute4"] or "0")
     is_decimal = match["dot"] == "." and not match["half"]
     if hour is None or minute is None or hour > 24 or minute > 59 or is_decimal:
@@ -173,37 +169,26 @@ def find_dates(text: str) -> list[Date]:
 def _read_date(match: re.Match[str]) -> Iterator[Date]:
     named = match.groupdict()
     if named["a2"]:
-        one, other, year = int(named["a2"]), int(named["b2"]), int(named["y2"])
-        year += (2000 if year < 50 else 1900) if year < 100 else 0
-        if 1 <= other <= 12 and 1 <= one <= 31:
-            yield Date(year, other, one, "dmy", match.span())
-        if 1 <= one <= 12 and 1 <= other <= 31:
-            yield Date(year, one, other, "mdy", match.span())
+        one, other, full = int(named["a2"]), int(named["b2"]), int(named["y2"])
+        full += (2000 if full < 50 else 1900) if full < 100 else 0
+        for order, day, month in (("dmy", one, other), ("mdy", other, one)):
+            if 1 <= month <= 12 and 1 <= day <= 31:
+                yield Date(full, month, day, order, match.span())
         return
     parts = {
-        kind: next((value for name, value in named.items() if name[0] == kind and value), None)
-        for kind in "ymd"
+        name[0]: int(value) if value.isdecimal() else MONTHS[value.lower()]
+        for name, value in named.items()
+        if value
     }
-    month = parts["m"]
-    yield Date(
-        int(parts["y"]) if parts["y"] else None,
-        None if month is None else int(month) if month.isdecimal() else MONTHS[month.lower()],
-        int(parts["d"]) if parts["d"] else None,
-        "",
-        match.span(),
-    )
+    yield Date(parts.get("y"), parts.get("m"), parts.get("d"), "", match.span())
 
 
 def is_same_date(said: Date, gold: Date) -> bool:
     """Whether two dates agree in all that the gold states."""
-    if said.order and gold.order and said.order != gold.order and not (_is_clear(said) and _is_clear(gold)):
+    is_clear = (said.day or 0) > 12 < (gold.day or 0)  # there is no 25th month
+    if said.order and gold.order and said.order != gold.order and not is_clear:
         return False
     return all(
         wanted is None or wanted == stated
         for wanted, stated in ((gold.year, said.year), (gold.month, said.month), (gold.day, said.day))
     )
-
-
-def _is_clear(date: Date) -> bool:
-    """Whether the figures leave no choice: there is no 25th month."""
-    return (date.day or 0) > 12
