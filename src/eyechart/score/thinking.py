@@ -48,30 +48,25 @@ def set_thinking(scorer: Scorer, thinking: ThinkingOption | None) -> Scorer:
     if thinking is None or thinking == "auto" or thinking == find_thinking(scorer):
         return scorer
     made = _JudgedScorerOfView if isinstance(scorer, JudgedScorer) else _ScorerOfView
-    return made(scorer, thinking)
+    return made(
+        scorer=scorer,
+        thinking=thinking,
+        name=scorer.name,
+        version=f"{scorer.version}-{thinking}",
+        rules=getattr(scorer, "rules", ""),
+        needs_judge=bool(getattr(scorer, "needs_judge", False)),
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _ScorerOfView:
     scorer: Any
     thinking: Thinking
+    name: str
+    version: str
+    rules: str
+    needs_judge: bool
     parity: str = ""
-
-    @property
-    def name(self) -> str:
-        return str(self.scorer.name)
-
-    @property
-    def version(self) -> str:
-        return f"{self.scorer.version}-{self.thinking}"
-
-    @property
-    def rules(self) -> str:
-        return getattr(self.scorer, "rules", "")
-
-    @property
-    def needs_judge(self) -> bool:
-        return bool(getattr(self.scorer, "needs_judge", False))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         score: Score = self.scorer(reply, sample)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import TypedDict, Unpack
 
 import msgspec
@@ -225,12 +226,9 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     _check_ps(ps)
-    adjusted = [0.0] * len(ps)
-    largest = 0.0
-    for rank, position in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
-        largest = max(largest, min(1.0, (len(ps) - rank) * ps[position]))
-        adjusted[position] = largest
-    return adjusted
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    raised = (min(1.0, (len(ps) - rank) * ps[position]) for rank, position in enumerate(order))
+    return [p for _, p in sorted(zip(order, accumulate(raised, max), strict=True))]
 
 
 def adjust_benjamini_hochberg(ps: Sequence[float]) -> list[float]:
@@ -240,12 +238,9 @@ def adjust_benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     [0.03, 0.04, 0.04]
     """
     _check_ps(ps)
-    adjusted = [0.0] * len(ps)
-    smallest = 1.0
-    for rank, position in reversed(list(enumerate(sorted(range(len(ps)), key=lambda i: ps[i]), start=1))):
-        smallest = min(smallest, ps[position] * (len(ps) / rank))
-        adjusted[position] = smallest
-    return adjusted
+    order = sorted(range(len(ps)), key=lambda i: ps[i], reverse=True)
+    raised = (min(1.0, ps[position] * (len(ps) / (len(ps) - rank))) for rank, position in enumerate(order))
+    return [p for _, p in sorted(zip(order, accumulate(raised, min), strict=True))]
 
 
 def _check_ps(ps: Sequence[float]) -> None:
@@ -343,16 +338,10 @@ def _compute_reach(power: float, alpha: float) -> float:
     return quantile_normal(1 - alpha / 2) + quantile_normal(power)
 
 
-def _find_spread(
-    n: float,
-    alpha: float,
-    *,
-    variance: float | None = None,
-    p: float | None = None,
-    correlation: float | None = None,
-    design_effect: float = 1.0,
-) -> float:
+def _find_spread(n: float, alpha: float, **assumed: Unpack[Assumed]) -> float:
     """The variance of a difference times the design effect; refuses what no plan can have."""
+    variance, p, correlation = assumed.get("variance"), assumed.get("p"), assumed.get("correlation")
+    design_effect = assumed.get("design_effect", 1.0)
     if not 0 < n < math.inf or not 0 < design_effect < math.inf:
         raise ValueError(f"n and the design effect are above 0, not {n} and {design_effect}")
     if not 0 < alpha < 1:
