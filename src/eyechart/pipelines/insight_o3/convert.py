@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -20,12 +20,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eyechart.data.columns.meaning import to_text
-from eyechart.data.files.formats import guess_format
-from eyechart.data.files.hub import fetch_repository, is_hub, open_hub
+from eyechart.data.files.hub import fetch_repository, is_hub
 from eyechart.data.files.rows import Blob, Row, name_row
 from eyechart.data.images.loading import ImageLoader, MissingImage
 from eyechart.data.samples import FileSource
-from eyechart.data.source import SourceOptions, open_reader, open_source
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, UsageError
 from eyechart.files import atomic_write
 from eyechart.pipelines.insight_o3.benchmark import DATASETS, Dataset
@@ -46,7 +45,6 @@ class Layout:
     dataset: Dataset
     files: tuple[str, ...]  # patterns of the original's data file; the first one that matches counts
     fields: Mapping[str, str]  # the original's columns, by what a sample needs
-    columns: tuple[str, ...] = ()  # further columns that must exist
     convert: Convert
     is_ascii: bool = False  # the published file escapes other characters
     has_files: bool = True  # images are files, not cells
@@ -65,7 +63,7 @@ def convert_dataset(
     annotations = out / layout.dataset.annotations
     if annotations.exists() and not force:
         raise UsageError(f"{annotations} already exists", hint="--force overwrites it")
-    sources = list(_open_sources(layout, source))
+    sources = _open_sources(layout, source)
     writer = _ImageWriter(out / layout.dataset.images, force, _find_folder(source), layout.has_boxes)
     n_rows = 0
     with _explain_os_errors(annotations):
@@ -83,28 +81,17 @@ def convert_dataset(
     return Converted(annotations=annotations, n_rows=n_rows, n_images=len(writer.written))
 
 
-def _open_sources(layout: Layout, source: str) -> Iterator[FileSource]:
-    if is_hub(source) and not layout.has_files:
-        yield _open_source(layout, source, open_hub(source).columns())
-        return
-    folder = fetch_repository(source) if is_hub(source) else Path(source).expanduser()
-    for path in _find_data_files(layout, folder):
-        format, _ = guess_format(path)
-        reader = open_reader(path, format, "utf-8", SourceOptions())
-        columns = reader.columns() or tuple(next(reader.rows(()), Row(0, 0, {})).values)
-        yield _open_source(layout, path, columns)
-
-
-def _open_source(layout: Layout, source: str | Path, columns: tuple[str, ...]) -> FileSource:
-    wanted = (*layout.fields.values(), *layout.columns)
-    if missing := [column for column in wanted if column not in columns]:
-        name = source if isinstance(source, str) else source.name
-        raise DataError(
-            f"{name}: no column {missing[0]!r} (found: {', '.join(columns) or 'nothing'})",
-            hint=f"give the original of {layout.dataset.title}, as in {layout.dataset.hub}: "
-            f"{', '.join(wanted)}",
-        )
-    return open_source(source, SourceOptions(fields=layout.fields, allow_absolute=False, is_official=True))
+def _open_sources(layout: Layout, source: str) -> list[FileSource]:
+    options = SourceOptions(fields=layout.fields, allow_absolute=False, is_official=True)
+    places: Sequence[str | Path] = [source]
+    if layout.has_files or not is_hub(source):
+        folder = fetch_repository(source) if is_hub(source) else Path(source).expanduser()
+        places = _find_data_files(layout, folder)
+    try:
+        return [open_source(place, options) for place in places]
+    except UsageError as err:  # a column is not there
+        hint = f"give the original of {layout.dataset.title}, as in {layout.dataset.hub}; {err.hint}"
+        raise DataError(err.message.partition(": ")[2], hint=hint) from err
 
 
 def _find_data_files(layout: Layout, source: Path) -> list[Path]:
@@ -147,10 +134,9 @@ def _convert_row(
     try:
         path = _read_path(row.values.get(layout.fields["image"])) if layout.has_files else ""
         return layout.convert(row.values, position, make_safe_name(path) if layout.has_files else "")
-    except KeyError as err:
-        raise DataError(f"{where}: no value {err.args[0]!r}", hint=f"is it {title}?") from err
-    except ValueError as err:
-        raise DataError(f"{where}: {err}", hint=f"is it {title} as in {hub}?") from err
+    except (KeyError, ValueError) as err:
+        what = f"no column {err}" if isinstance(err, KeyError) else err
+        raise DataError(f"{where}: {what}", hint=f"is it {title} as in {hub}?") from err
 
 
 def _read_path(value: Any) -> str:
@@ -261,7 +247,6 @@ def _reads(name: str, **layout: Any) -> Callable[[Convert], Convert]:
     "vstar",
     files=("test_questions.jsonl", "*.jsonl"),
     fields={"question": "text", "answer": "label", "image": "image"},
-    columns=("category",),
     has_boxes=True,
 )
 def convert_vstar(values: Values, position: int, name: str) -> dict[str, Any]:
@@ -296,11 +281,7 @@ def split_options(text: str) -> tuple[str, str]:
     return "\n".join(lines[:first]).strip(), "\n".join(options).strip()
 
 
-_HR_BENCH: dict[str, Any] = {
-    "fields": {"id": "index", "image": "image"},
-    "columns": ("question", "A", "B", "C", "D", "answer", "category"),
-    "has_files": False,
-}
+_HR_BENCH: dict[str, Any] = {"fields": {"id": "index", "image": "image"}, "has_files": False}
 
 
 @_reads("hr-bench-8k", files=("*8k*.parquet", "*8k*.tsv"), **_HR_BENCH)
@@ -323,7 +304,6 @@ def convert_hr_bench(values: Values, position: int, name: str) -> dict[str, Any]
     "treebench",
     files=("*.parquet", "*.tsv", "*.jsonl", "*.json"),
     fields={"options": "multi-choice options", "image": "image"},
-    columns=("question", "answer", "category"),
     is_ascii=True,
     has_files=False,
 )
@@ -368,7 +348,6 @@ def convert_visual_probe(values: Values, position: int, name: str) -> dict[str, 
         "id": "Question_id", "question": "Text", "answer": "Ground truth", "options": "Answer choices",
         "image": "Image",
     },
-    columns=("Subtask",),
 )  # fmt: skip
 def convert_mme_realworld(values: Values, position: int, name: str) -> dict[str, Any]:
     """MME-RealWorld-Lite: options are a list of lettered texts; the subtask is the group."""
@@ -385,15 +364,10 @@ def convert_mme_realworld(values: Values, position: int, name: str) -> dict[str,
     }
 
 
-@_reads(
-    "o3-bench",
-    files=("metadata.jsonl",),
-    fields={"image": "file_name"},
-    columns=("question", "options", "answer", "subset"),
-)
+@_reads("o3-bench", files=("metadata.jsonl",), fields={"image": "file_name"})
 def convert_o3_bench(values: Values, position: int, name: str) -> dict[str, Any]:
     """O3-Bench comes in this form: it is checked and copied."""
-    for column in ("question", "options", "answer"):
+    for column in ("question", "options", "answer", "subset"):
         _text(values, column)
     return {column: name if column in ("image", "file_name") else value for column, value in values.items()}
 
