@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.insight_o3.gather import gather_results
-from eyechart.pipelines.insight_o3.report import compute_trial_metrics, summarise_trials
+from eyechart.pipelines.insight_o3.report import compute_trial_metrics, gather_results, summarise_trials
 from support.command import eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -62,7 +62,7 @@ def _open_file(path: Path, image_root: Path | None) -> Iterator[Part]:
     format, _ = guess_format(path)
     rules = PathRules([str(path.parent), *([str(image_root)] if image_root else [])])
     reader = open_reader(path, format, "utf-8", SourceOptions())
-    yield Part(path.name, "", reader, ChartImages(str(path), rules, image_root))
+    yield Part(path.name, "", reader, ImageCells(str(path), rules.to_ref), rules, image_root)
 
 
 def _open_hub(spec: str, split: str, image_root: Path | None) -> Iterator[Part]:
@@ -78,17 +78,9 @@ def _open_hub(spec: str, split: str, image_root: Path | None) -> Iterator[Part]:
         specs = {name: f"{base}:{name}{behind}" if name else spec for name in splits}
     for name, one in specs.items():
         reader = open_hub(one)
-        images = ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
-        yield Part(one, name, reader, images)
-
-
-class Part(NamedTuple):
-    """One file, or one split of the hub's data set."""
-
-    label: str  # its name in messages
-    split: str
-    reader: Reader
-    images: ChartImages
+        rules = reader.path_rules(image_root)
+        cells = ImageCells(reader.origin, rules.to_ref, by_row="hub")
+        yield Part(one, name, reader, cells, rules, image_root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +103,14 @@ class InfoChartQASource:
                     others.add(split)
                     continue
                 where = name_row(Path(part.label), row.number, row.line)
-                yield _to_sample(row, split, where, part.images, seen)
+                yield _to_sample(row, split, where, part, seen)
         if others and not seen:
             known = ", ".join(sorted(filter(None, others))[:8])
             hint = f"found: {known}" if known else "its rows name no split: leave out --set split"
             raise DataError(f"{self.origin}: no rows of the split {self.only!r}", hint=hint)
 
 
-def _to_sample(
-    row: Row, split: str, where: str, images: ChartImages, seen: dict[str, tuple[str, str]]
-) -> Sample:
+def _to_sample(row: Row, split: str, where: str, part: Part, seen: dict[str, tuple[str, str]]) -> Sample:
     values = row.values
     for column in ("question_id", "question", "answer"):
         if column not in values:
@@ -144,7 +134,7 @@ def _to_sample(
     return Sample(
         id=sample_id,
         question=_broken_lines(values["question"]),
-        images=images.find(values, row.number, figure_id, split, where),
+        images=part.find_images(values, row.number, figure_id, split, where),
         # As in the authors' code any answer becomes text; null means that there is no answer.
         golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
         choices=choices,
@@ -261,22 +251,18 @@ _HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?/")
 _BRANCH = re.compile(r"(https?://(?:raw\.githubusercontent\.com|github\.com)/.*?)/refs/heads/", re.IGNORECASE)
 
 
-class ChartImages:
-    """Finds the images of one file's rows. `image_root` is a folder of charts named by `figure_id`."""
+@dataclass(frozen=True)
+class Part:
+    """One file, or one split of the hub's data set, and the images of its rows."""
 
-    def __init__(
-        self,
-        location: str,
-        rules: PathRules,
-        image_root: Path | None = None,
-        by_row: Literal["parquet", "hub"] = "parquet",
-    ) -> None:
-        """`location` of the file and `by_row` are for images in it, which are found by row number."""
-        self.rules = rules
-        self.image_root = image_root
-        self.cells = ImageCells(location, rules.to_ref, by_row=by_row)
+    label: str  # its name in messages
+    split: str
+    reader: Reader
+    cells: ImageCells
+    rules: PathRules
+    image_root: Path | None  # a folder of charts named by `figure_id`
 
-    def find(
+    def find_images(
         self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str
     ) -> tuple[ImageRef, ...]:
         """The chart, then the crops in their order. A row without a chart is refused."""

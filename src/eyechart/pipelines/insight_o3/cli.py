@@ -28,7 +28,7 @@ from eyechart.terminal import to_one_line
 
 if TYPE_CHECKING:
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
-    from eyechart.pipelines.insight_o3.gather import Evaluation
+    from eyechart.pipelines.insight_o3.report import Evaluation
 
 
 DESCRIPTION = """\
@@ -146,7 +146,7 @@ def _add_gather(verbs: Verbs) -> None:
 
 def execute_gather(args: argparse.Namespace) -> int:
     """Print the table, and what lowers its figures."""
-    from eyechart.pipelines.insight_o3.gather import gather_results
+    from eyechart.pipelines.insight_o3.report import gather_results
 
     found = gather_results(args.folder, args.settings, args.datasets)
     if args.json:
