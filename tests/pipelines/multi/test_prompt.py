@@ -31,7 +31,7 @@ def sample(type_name: str = "单选", images: int = 0, question: str = "", **met
 
 
 def prompt(**options: Any) -> MultiPrompt:
-    return MultiPrompt(options.pop("words", TAGS), MultiOptions(**options))
+    return MultiPrompt(own_words=options.pop("words", TAGS), options=MultiOptions(**options))
 
 
 def text(one: Sample, **options: Any) -> str:

@@ -105,9 +105,9 @@ def test_prompts_are_those_of_the_authors(place: Path, type_name: str) -> None:
             )
         words = read_words("prompts.py", "zh", cot=options["cot"])
         before, after = compose(sample, options)
-        prompt = MultiPrompt(words, MultiOptions(input_type=2, **options))
+        prompt = MultiPrompt(MultiOptions(input_type=2, **options), words)
         assert prompt(sample)[0].text == before + after
-        split = MultiPrompt(words, MultiOptions(input_type=2, split_sys=True, **options))
+        split = MultiPrompt(MultiOptions(input_type=2, split_sys=True, **options), words)
         assert [turn.text for turn in split(sample)] == [before, after]
     assert not (place / "executed.txt").exists()
 
@@ -120,7 +120,7 @@ def test_the_last_round_keeps_its_line_break(place: Path) -> None:
     meta = {"type_name": "单选", "knowledge": "圆", "question_image_number": 2}
     images = tuple(ImageRef(kind="file", location=f"{k}.png") for k in "12")
     sample = Sample(id="a_0", question="[IMAGE_1][IMAGE_2]", images=images, meta=meta)
-    prompt = MultiPrompt(words, MultiOptions(input_type=2, in_turn=True, cot=True))
+    prompt = MultiPrompt(MultiOptions(input_type=2, in_turn=True, cot=True), words)
     assert prompt(sample)[-1].text == "\n答案："
 
 

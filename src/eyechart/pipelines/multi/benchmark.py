@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,10 @@ from eyechart.data.samples import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
 from eyechart.pipelines.multi.data import open_multi, read_replies
-from eyechart.pipelines.multi.files import MARK
-from eyechart.pipelines.multi.prompt import (
-    OWN_WORDING,
-    WORDS,
-    MultiPrompt,
-    find_wording,
-    read_authors_words,
-    read_words,
-)
-from eyechart.pipelines.multi.score import count_points
+from eyechart.pipelines.multi.prompt import OWN_WORDING, MultiPrompt, find_wording
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.score.chinese_words import require_jieba
-from eyechart.types import Benchmark, Card, Message, Replies, Sample, Source
+from eyechart.types import Benchmark, Card, Replies, Sample, Source
 
 ASKED_TYPES = "0,1,2"  # the default; a file of replies is scored whatever its types
 EVERY_TYPE = "0,1,2,3,4"  # the default with a subset, as published
@@ -83,15 +73,18 @@ def _written(codes: Codes) -> str:
 
 def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Benchmark:
     """MULTI with these options; a file of replies may hold every type even if fewer are asked."""
-    prompt = _Prompt(options)
+    prompt = MultiPrompt(options)
 
     def opened(options: MultiOptions, *remarks: str) -> Source:
         source = open_multi(options)
-        source = replace(source, is_system_empty=options.split_sys and options.no_sys)
-        return ChangedSource(replace(source, remarks=(*source.remarks, *filter(None, remarks))), _weighed)
+        return replace(
+            source,
+            is_system_empty=options.split_sys and options.no_sys,
+            remarks=(*source.remarks, *filter(None, remarks)),
+        )
 
     def asked_about() -> Source:
-        prompt.check()  # a wrong wording must fail before the first question is asked
+        _ = prompt.words  # a wrong wording must fail before the first question is asked
         return ChangedSource(opened(options, prompt.describe_wording()), _scorable)
 
     def read(path: Path) -> Replies:
@@ -120,59 +113,9 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
     )
 
 
-def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples weighted by the points that they can earn."""
-    for sample in samples:
-        kind = sample.meta["question_type"]
-        label = sample.golds[0] if sample.golds else None
-        yield replace(sample, weight=float(count_points(label, kind)))
-
-
 def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:
     """The same samples; fails before the first request if what scoring open ones needs is missing."""
     for sample in samples:
         if sample.meta["question_type"] == "OP" and sample.weight:
             require_jieba("MULTI's open questions")
         yield sample
-
-
-@dataclass(frozen=True)
-class _Prompt:
-    """The prompt, made at the first question: declaring a benchmark reads no file."""
-
-    options: MultiOptions
-
-    def __call__(self, sample: Sample) -> list[Message]:
-        return self._made(sample)
-
-    def check(self) -> None:
-        """Make it now; `UsageError` for a wrong wording."""
-        _ = self._made
-
-    def describe_wording(self) -> str:
-        """Whose words the prompts have; empty if they are the user's, who knows."""
-        said = self.options
-        if not said.wording:
-            return (
-                "the prompts have eyechart's own wording, not the authors', so the score is not exactly "
-                "comparable with published ones; for theirs: --set wording=PATH/eval/prompts.py of their "
-                "repository"
-            )
-        if Path(said.wording).suffix != ".py":
-            return ""
-        theirs = read_authors_words(Path(said.wording), said.lang, cot=said.cot)
-        ours = [name for name in WORDS[said.lang] if name not in theirs]
-        rest = f", except for {', '.join(ours)}, which it lacks" if ours else ""
-        return f"the prompts have the authors' wording, from {said.wording}{rest}"
-
-    @cached_property
-    def _made(self) -> MultiPrompt:
-        said = self.options
-        words = read_words(said.wording, said.lang, cot=said.cot) if said.wording else WORDS[said.lang]
-        marked = next((name for name, text in words.items() if MARK.search(text)), "")
-        if said.in_turn and marked:
-            raise UsageError(
-                f"{said.wording}: the piece {marked!r} holds an image mark, at which rounds are cut",
-                hint="write [IMAGE_i], without a number",
-            )
-        return MultiPrompt(words, said)

@@ -22,7 +22,7 @@ from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi import files
 from eyechart.pipelines.multi.arguments import MultiOptions, Numbering
-from eyechart.pipelines.multi.score import KINDS
+from eyechart.pipelines.multi.score import KINDS, count_points
 from eyechart.types import Replies, Reply, Sample, Source
 
 _WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be a text instead of a list
@@ -60,11 +60,13 @@ class MultiSource:
                 meta["knowledge_image_number"] = len(background.images)
             if self.is_system_empty:
                 meta[files.SYSTEM_TEXT] = ""
+            golds = tuple(question.find_own("problem_answer_list"))
             yield Sample(
                 id=question.id,
                 question=placed.text,
                 images=tuple(to_ref(path) for path in images) if has_images else (),
-                golds=tuple(question.find_own("problem_answer_list")),
+                golds=golds,
+                weight=float(count_points(golds[0] if golds else None, question.type)),
                 meta=meta,
                 withheld={"analysis": "".join(question.find_own("problem_analysis_list"))},
                 row=question.row,

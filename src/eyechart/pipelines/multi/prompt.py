@@ -12,6 +12,7 @@ import ast
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ _OPEN = "解答"
 _PIECES = {"单选": "sa", "多选": "ma", "填空": "fb", _OPEN: "op"}  # all others are asked as open ones
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MultiPrompt:
     """Renders a sample of MULTI as messages.
 
@@ -42,8 +43,39 @@ class MultiPrompt:
     Images follow the text, unless a question with several of them is asked in rounds (`in_turn`), one each.
     """
 
-    words: Mapping[str, str]
     options: MultiOptions
+    own_words: Mapping[str, str] | None = None  # None: those that the options name
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """The wording, read at the first question: declaring a benchmark reads no file."""
+        said = self.options
+        if self.own_words is not None:
+            return self.own_words
+        words = read_words(said.wording, said.lang, cot=said.cot) if said.wording else WORDS[said.lang]
+        marked = next((name for name, text in words.items() if MARK.search(text)), "")
+        if said.in_turn and marked:
+            raise UsageError(
+                f"{said.wording}: the piece {marked!r} holds an image mark, at which rounds are cut",
+                hint="write [IMAGE_i], without a number",
+            )
+        return words
+
+    def describe_wording(self) -> str:
+        """Whose words the prompts have; empty if they are the user's, who knows."""
+        said = self.options
+        if not said.wording:
+            return (
+                "the prompts have eyechart's own wording, not the authors', so the score is not exactly "
+                "comparable with published ones; for theirs: --set wording=PATH/eval/prompts.py of their "
+                "repository"
+            )
+        if Path(said.wording).suffix != ".py":
+            return ""
+        theirs = read_authors_words(Path(said.wording), said.lang, cot=said.cot)
+        ours = [name for name in WORDS[said.lang] if name not in theirs]
+        rest = f", except for {', '.join(ours)}, which it lacks" if ours else ""
+        return f"the prompts have the authors' wording, from {said.wording}{rest}"
 
     def __call__(self, sample: Sample) -> list[Message]:
         """The messages of one question; between rounds there is a place for the model's reply."""

@@ -148,7 +148,7 @@ def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase
             "knowledge": {"zh": "常识", "en": "common knowledge"}[lang],
         },
     )
-    prompt = MultiPrompt(WORDS[lang], MultiOptions(split_sys=split_sys, **asked.options))
+    prompt = MultiPrompt(MultiOptions(split_sys=split_sys, **asked.options), WORDS[lang])
     label = asked.label if isinstance(asked.label, str) else asked.label[lang]
     return CheckCase(
         ability=f"{asked.ability} ({lang})",
