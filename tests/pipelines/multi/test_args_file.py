@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.multi.arguments import ARGS_FILE, MultiArguments, read_arguments, write_arguments
+from eyechart.pipelines.multi.arguments import ARGS_FILE, MultiArguments, read_arguments
+from eyechart.store.folder import write_json
+
+
+def write_arguments(arguments: MultiArguments, folder: Path) -> None:
+    write_json(folder / ARGS_FILE, arguments.to_json(folder))
 
 
 def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from eyechart.data.files.formats import resolve_origin
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
 from eyechart.models.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, check_limits, read_pairs
 from eyechart.registry import suggest_name
-from eyechart.store.folder import make_file_name, write_json
+from eyechart.store.folder import make_file_name
 
 PREDICTION_FILE = "prediction.json"
 InputType = Literal[0, 1, 2]  # text only; captions or OCR texts; images
@@ -102,10 +101,6 @@ class MultiOptions(MultiSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.types, self.image_types  # refused before any file is read
-
-    @property
-    def origin(self) -> str:
-        return resolve_origin(self.problem_file) if self.problem_file else "multi"
 
     @property
     def problems(self) -> Path:
@@ -215,16 +210,14 @@ class MultiArguments(MultiSettings):
     @classmethod
     def of(cls, given: Mapping[str, Any], *, where: str = "multi") -> MultiArguments:
         """The arguments, converted to their types; unknown ones and wrong values are refused."""
-        known = [one.name for one in fields(cls)]
+        usual = {one.name: one.default for one in fields(cls)}
         for name in given:
-            if name not in known:
-                hint = suggest_name(name, known, otherwise="it is not one of MULTI's arguments")
+            if name not in usual:
+                hint = suggest_name(name, list(usual), otherwise="it is not one of MULTI's arguments")
                 raise UsageError(f"{where}: unknown argument {name!r}", hint=hint)
         # As published, an empty text means the same as leaving out what may be left out.
-        usual = {one.name: one.default for one in fields(cls)}
-        said = {
-            name: one for name, one in given.items() if one not in (None, "") or usual[name] not in (None, "")
-        }
+        empty = (None, "")
+        said = {name: one for name, one in given.items() if one not in empty or usual[name] not in empty}
         try:
             arguments = msgspec.convert(said, cls)
         except ValueError as err:  # of msgspec, or of a text with half a character
@@ -294,13 +287,13 @@ def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str
         "kn": bool(arguments.knowledge_file),
     }
     parts = [
-        *([arguments.exp_name] if arguments.exp_name else []),
+        arguments.exp_name,
         make_file_name(who),
         f"input_{arguments.input_type}_shot_{arguments.few_shot}",
         *(flag for flag, is_on in flags.items() if is_on),
         now.strftime("%Y%m%d_%H%M%S"),
     ]
-    return "_".join(parts)
+    return "_".join(filter(None, parts))
 
 
 # -- The file args.json of a run: MULTI's arguments as they were, to go on with. There is never a key in it.
@@ -357,8 +350,3 @@ def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[
         if one.name not in _PACE
         and (there := getattr(before, one.name)) != (now := getattr(arguments, one.name))
     ]
-
-
-def write_arguments(arguments: MultiArguments, folder: Path) -> None:
-    """Write args.json, without the key."""
-    write_json(folder / ARGS_FILE, arguments.to_json(folder), indent=4)

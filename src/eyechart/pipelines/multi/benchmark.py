@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.files.formats import resolve_origin
 from eyechart.data.samples import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
@@ -74,6 +75,7 @@ def _written(codes: Codes) -> str:
 def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Benchmark:
     """MULTI with these options; a file of replies may hold every type even if fewer are asked."""
     prompt = MultiPrompt(options)
+    origin = resolve_origin(options.problem_file) if options.problem_file else "multi"
 
     def opened(options: MultiOptions, *remarks: str) -> Source:
         source = open_multi(options)
@@ -98,7 +100,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
 
     return Benchmark(
         name="multi",
-        source=LazySource("multi", options.origin, asked_about),
+        source=LazySource("multi", origin, asked_about),
         prompt=prompt,
         scorer="multi" if options.answer_position == "start" else "multi-end",
         judged_scorer="multi-judged",

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, count
@@ -25,7 +26,6 @@ from eyechart.pipelines.multi.arguments import (
     generate_run_name,
     list_differences,
     read_arguments,
-    write_arguments,
 )
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
 from eyechart.pipelines.multi.models import ChosenModel, choose_model
@@ -37,7 +37,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_plan
 from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
-from eyechart.store.folder import lock_folder, prepare_folder
+from eyechart.store.folder import lock_folder, prepare_folder, write_json
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
 
@@ -195,7 +195,7 @@ class Inference:
         prepare_folder(self.folder / FOLDER)
         prepare_folder(ours)
         with lock_folder(ours):  # never overwrite the files of a run in progress
-            write_arguments(self.arguments, self.folder)
+            write_json(self.folder / ARGS_FILE, self.arguments.to_json(self.folder), indent=4)
         plan = replace(plan, folder=ours, earlier=self._earlier_runs(plan))
         with write_checkpoints(ours, self.folder, self.arguments.save_every):
             done = evaluate(plan, notes_shown={*self.notes})
@@ -299,18 +299,15 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
 @contextlib.contextmanager
 def write_checkpoints(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
     """Write a checkpoint after every `save_every` answers; -1: none."""
-    if save_every < 0:
-        yield
-        return
     is_over = threading.Event()
-    watch = (run_folder, folder / FOLDER, save_every, is_over, count_answers(run_folder))
-    writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
-    writer.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        writer.join()
+    with ThreadPoolExecutor(1, "eyechart-checkpoints") as pool:
+        if save_every > 0:
+            n_before = count_answers(run_folder)
+            pool.submit(_watch, run_folder, folder / FOLDER, save_every, is_over, n_before)
+        try:
+            yield
+        finally:
+            is_over.set()
 
 
 def count_answers(run_folder: Path) -> int:
