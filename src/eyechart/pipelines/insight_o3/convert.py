@@ -9,7 +9,6 @@ original looks like on the hub; where it goes is in the benchmark's own table (`
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -64,7 +63,7 @@ def convert_dataset(
     if annotations.exists() and not force:
         raise UsageError(f"{annotations} already exists", hint="--force overwrites it")
     sources = _open_sources(layout, source)
-    writer = _ImageWriter(out / layout.dataset.images, force, _find_folder(source), layout.has_boxes)
+    writer = _ImageWriter(out / layout.dataset.images, force, layout.has_boxes)
     n_rows = 0
     with _explain_os_errors(annotations):
         annotations.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +81,7 @@ def convert_dataset(
 
 
 def _open_sources(layout: Layout, source: str) -> list[FileSource]:
-    options = SourceOptions(fields=layout.fields, allow_absolute=False, is_official=True)
+    options = SourceOptions(fields=layout.fields, allow_absolute=False)
     places: Sequence[str | Path] = [source]
     if layout.has_files or not is_hub(source):
         folder = fetch_repository(source) if is_hub(source) else Path(source).expanduser()
@@ -115,14 +114,6 @@ def _find_data_files(layout: Layout, source: Path) -> list[Path]:
         f"{source}: it has no data file of {title}",
         hint=f"expected one like {' or '.join(layout.files)}, as in {hub}",
     )
-
-
-def _find_folder(source: str) -> Path | None:
-    """The folder in which to look for images whose paths begin differently; None for the hub."""
-    if is_hub(source):
-        return None
-    path = Path(source).expanduser().absolute()
-    return path if path.is_dir() else path.parent
 
 
 def _convert_row(
@@ -169,7 +160,6 @@ class _ImageWriter:
 
     folder: Path
     force: bool
-    original: Path | None
     has_boxes: bool
     loader: ImageLoader = field(default_factory=ImageLoader)
     written: dict[str, ImageRef] = field(default_factory=dict)
@@ -177,10 +167,9 @@ class _ImageWriter:
     def write(self, name: str, ref: ImageRef, where: str) -> None:
         if self.written.get(name) == ref:
             return
-        found = self._find(ref)
         target = self.folder / name
-        self._write(target, self._read(found, where), name, where)
-        boxes = Path(found.location).with_suffix(".json")
+        self._write(target, self._read(ref, where), name, where)
+        boxes = Path(ref.location).with_suffix(".json")
         if self.has_boxes and boxes.is_file():
             self._write(target.with_suffix(".json"), boxes.read_bytes(), name, where)
         self.written[name] = ref
@@ -204,18 +193,6 @@ class _ImageWriter:
             is_missing = isinstance(err, MissingImage)
             hint = "unpack the images beside the data file, as on the hub" if is_missing else err.hint
             raise DataError(f"{where}: {err.message}", hint=hint) from err
-
-    def _find(self, ref: ImageRef) -> ImageRef:
-        """The file, also where the original's folder is laid out a little differently."""
-        if ref.kind != "file" or ref.refused or self.original is None or Path(ref.location).is_file():
-            return ref
-        parts = PurePosixPath(os.path.relpath(ref.location, self.original)).parts
-        tails = [Path(*parts[n:]) for n in range(len(parts)) if ".." not in parts[n:]]
-        for folder in ("", "imgs", "images", "data"):
-            for tail in tails:
-                if (path := self.original / folder / tail).is_file():
-                    return ImageRef(kind="file", location=str(path))
-        return ref
 
 
 @contextmanager
