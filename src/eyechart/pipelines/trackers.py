@@ -29,6 +29,8 @@ _PARAMETER_CHARS = 6000  # MLflow's limit
 _NOT_ALLOWED = re.compile(r"[^\w\-. :]")  # in a part of a name, by MLflow
 _PART_CHARS = 80
 _MAX_GROUPS = 100
+# Settings of Weights & Biases that keep facts about this machine and the code from it.
+_WITHHELD = ("disable_git", "disable_code", "x_disable_meta", "x_disable_stats", "x_disable_machine_info")
 
 
 class Tracker(ABC):
@@ -141,19 +143,8 @@ class WandbTracker(Tracker):
 
     def begin(self, benchmark: str, name: str, parameters: Mapping[str, str], folder: Path) -> None:
         mode = os.environ.get("WANDB_MODE") or "offline"
-        settings = self._wandb.Settings(
-            mode=mode,
-            silent=True,
-            console="off",
-            host="-",
-            disable_git=True,
-            disable_code=True,
-            save_code=False,
-            x_disable_meta=True,
-            x_disable_stats=True,
-            x_disable_machine_info=True,
-            x_save_requirements=False,
-        )
+        off = dict.fromkeys(("save_code", "x_save_requirements"), False) | dict.fromkeys(_WITHHELD, True)
+        settings = self._wandb.Settings(mode=mode, silent=True, console="off", host="-", **off)
         project = os.environ.get("WANDB_PROJECT") or "eyechart"
         self._run = self._wandb.init(
             project=project, name=name, config=dict(parameters), dir=str(folder), settings=settings

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -196,14 +195,14 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
         raise DataError(
             f"{where}: no question type in {' or '.join(_TYPES)}", hint="it selects the scoring rule"
         )
-    value = values[name]
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        with suppress(ValueError, OverflowError):
-            number = float(value)
-            return int(number) if number.is_integer() else number
-    raise DataError(
-        f"{where}, {name}: {repr(value)[:60]} is not a question type", hint="types are numbers, such as 72"
-    )
+    try:
+        number = msgspec.convert(values[name], float, strict=False)
+    except msgspec.ValidationError as err:
+        raise DataError(
+            f"{where}, {name}: {repr(values[name])[:60]} is not a question type",
+            hint="types are numbers, such as 72",
+        ) from err
+    return int(number) if number.is_integer() else number
 
 
 def read_choices(value: Any, where: str) -> tuple[dict[str, str], str]:

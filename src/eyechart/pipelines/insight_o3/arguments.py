@@ -138,12 +138,8 @@ class Arguments:
 
     def without_idle_addresses(self) -> Arguments:
         """The same without unused URLs, which are not checked for passwords."""
-        unused = self.unused
-        return replace(
-            self,
-            api_base_url=None if "api_base_url" in unused else self.api_base_url,
-            judge_api_base_url=None if "judge_api_base_url" in unused else self.judge_api_base_url,
-        )
+        idle: dict[str, Any] = {name: None for name in self.unused if name.endswith("api_base_url")}
+        return replace(self, **idle)
 
     def record(self) -> dict[str, Any]:
         """All arguments as in args.json, without the keys."""

@@ -158,30 +158,30 @@ def _model(name: str) -> str:
 def _options(arguments: Arguments, *, progress: bool) -> Options:
     judge = _judge(arguments)
     arguments = arguments.without_idle_addresses()  # options are written to disk
-    judging = {
-        "scorer": "insight-o3",
-        "judge": judge,
-        "judge_base_url": arguments.judge_api_base_url,
-        "judge_api_key": arguments.judge_api_key,
-        "judge_params": {"max_completion_tokens": 2048} if arguments.is_judge_served else {},
-        "judge_prompts": arguments.judge_prompts,
+    given: dict[str, Any] = {
+        "base_url": arguments.api_base_url,
+        "api_key": arguments.api_key,
+        "params": _parameters(arguments),
+        "max_pixels": arguments.img_max_pixels or None,
+        "jpeg_quality": 75,  # Pillow's default; every image is encoded again
+        "trials": arguments.num_trials,
+        "separate_trials": arguments.separate_trial_requests,
+        "concurrency": arguments.concurrency,
+        "timeout_s": _timeout_s(arguments),
+        "progress": progress,
+        "thinking": arguments.thinking,
+        "scorer": "default",
     }
-    return Options.of(
-        {
-            "base_url": arguments.api_base_url,
-            "api_key": arguments.api_key,
-            "params": _parameters(arguments),
-            "max_pixels": arguments.img_max_pixels or None,
-            "jpeg_quality": 75,  # Pillow's default; every image is encoded again
-            "trials": arguments.num_trials,
-            "separate_trials": arguments.separate_trial_requests,
-            "concurrency": arguments.concurrency,
-            "timeout_s": _timeout_s(arguments),
-            "progress": progress,
-            "thinking": arguments.thinking,
-            **(judging if judge else {"scorer": "default"}),
+    if judge:
+        given |= {
+            "scorer": "insight-o3",
+            "judge": judge,
+            "judge_base_url": arguments.judge_api_base_url,
+            "judge_api_key": arguments.judge_api_key,
+            "judge_params": {"max_completion_tokens": 2048} if arguments.is_judge_served else {},
+            "judge_prompts": arguments.judge_prompts,
         }
-    )
+    return Options.of(given)
 
 
 def _parameters(arguments: Arguments) -> dict[str, Any]:
@@ -232,20 +232,23 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
     runs = sorted(path.parent for path in (folder / RUNS).glob(f"*/{FILE_NAME}"))
     if plan.folder in runs:
         return None
-    if any(_has_replies(run) for run in runs):
-        changes = _list_changes(arguments)
-        raise _another_evaluation(folder, changes or "other questions or another model")
-    if runs:  # they never got an answer (a wrong model name or URL, say): nothing is lost
-        for run in runs:
-            with lock_folder(run):
-                discard_folder(run)
-        return None
+    has_replies = any(map(_has_replies, runs))
     trials = [folder / f"trial_{trial}" for trial in range(arguments.num_trials)]
     n_done = sum((trial / "done").exists() for trial in trials)
-    if n_done < len(trials) and not any(folder.glob("trial_*/eval_metrics.json")):
-        return None  # the authors' program keeps nothing of a trial before its end
-    if (folder / _ARGUMENTS).exists() and (changes := _list_changes(arguments)):
-        raise _another_evaluation(folder, changes)
+    # The authors' program keeps nothing of a trial before its end.
+    is_theirs = not runs and (n_done == len(trials) or any(folder.glob("trial_*/eval_metrics.json")))
+    is_known = has_replies or (is_theirs and (folder / _ARGUMENTS).exists())
+    changes = _list_changes(arguments) if is_known else ""
+    if changes or has_replies:
+        raise UsageError(
+            f"{folder} holds another evaluation ({changes or 'other questions or another model'})",
+            hint="choose another eval_name, or remove the folder",
+        )
+    for run in runs:  # they never got an answer (a wrong model name or URL, say): nothing is lost
+        with lock_folder(run):
+            discard_folder(run)
+    if not is_theirs:
+        return None
     if n_done < len(trials):
         shown = f"; --num_trials {n_done} shows the finished ones" if (trials[0] / "done").exists() else ""
         raise UsageError(
@@ -254,12 +257,6 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
             hint=f"choose another eval_name, or finish them with the program that began them{shown}",
         )
     return _summary_of(trials)
-
-
-def _another_evaluation(folder: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{folder} holds another evaluation ({why})", hint="choose another eval_name, or remove the folder"
-    )
 
 
 def _has_replies(run: Path) -> bool:

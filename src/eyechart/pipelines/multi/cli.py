@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -296,33 +297,28 @@ def prepare_check(
     args: argparse.Namespace, options: Options
 ) -> tuple[Model | None, Callable[[Model], list[CheckCase]]]:
     """The model that the tester's arguments mean, and a function that gives its questions."""
-    if tested := _said(args, _TESTER_MODEL):
-        tested_model, split_sys = _tested_model(args, tested, options)
-        return tested_model, lambda _: _check_cases(args, split_sys=split_sys)
+    said, prompt = _said(args, _TESTER_MODEL), _said(args, _TESTER_PROMPT)
+    tested, split_sys = _tested_model(args, said, options) if said else (None, False)
 
     def list_cases(model: Model) -> list[CheckCase]:
+        from eyechart.pipelines.multi.tester import LANGUAGES, make_cases
+
         stated = read_capabilities(model)
-        if args.multi or stated.takes_rounds:
-            # As `eyechart multi` asks them: endpoints get a system message, classes one text.
-            return _check_cases(args, split_sys=stated.is_endpoint)
-        if args.lang or _said(args, _TESTER_PROMPT) or args.input_type is not None:
-            hint = "add --multi"
-            raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint=hint)
-        return []
+        if not (tested or args.multi or stated.takes_rounds):
+            if args.lang or prompt or args.input_type is not None:
+                hint = "add --multi"
+                raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint=hint)
+            return []
+        # As `eyechart multi` asks them: endpoints get a system message, classes one text.
+        splits = split_sys if tested else stated.is_endpoint
+        languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
+        asked = (
+            make_cases(lang, split_sys=splits, input_type=args.input_type, options=prompt)
+            for lang in languages
+        )
+        return [*chain.from_iterable(asked)]
 
-    return None, list_cases
-
-
-def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[CheckCase]:
-    from eyechart.pipelines.multi.tester import LANGUAGES, make_cases
-
-    prompt = _said(args, _TESTER_PROMPT)
-    languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
-    return [
-        one
-        for lang in languages
-        for one in make_cases(lang, split_sys=split_sys, input_type=args.input_type, options=prompt)
-    ]
+    return tested, list_cases
 
 
 def _said(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

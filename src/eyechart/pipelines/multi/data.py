@@ -153,7 +153,12 @@ def open_multi(options: MultiOptions) -> MultiSource:
     captions = None
     if options.input_type == 1 and captioned:
         captions = read_caption_lines(read_bytes(captioned), captioned.name)
-    knowledge = files.read_knowledge(known_from) if known_from else {}
+    knowledge = {}
+    if known_from:
+        pieces = files.read_rows(known_from, "knowledge", "knowledge", missing="name in 'knowledge'")
+        for name, row in pieces:
+            where = f"{known_from.name}: knowledge {name!r}"
+            knowledge[name] = files.convert_row(row, files.Knowledge, where)
     source = MultiSource("multi", options, choice.asked, knowledge, captions)
     remarks += [choice.remark(options), *_list_remarks(source, problems)]
     return replace(source, remarks=tuple(filter(None, remarks)))

@@ -83,14 +83,6 @@ def read_problems(path: Path, *, only_labels: bool = False) -> dict[str, Problem
     return problems
 
 
-def read_knowledge(path: Path) -> dict[str, Knowledge]:
-    """Pieces of knowledge by name."""
-    return {
-        name: convert_row(row, Knowledge, f"{path.name}: knowledge {name!r}")
-        for name, row in read_rows(path, "knowledge", "knowledge", missing="name in 'knowledge'")
-    }
-
-
 def read_hard_list(path: Path) -> list[str]:
     """The question ids in a list such as MULTI-Elite."""
     hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
