@@ -8,6 +8,7 @@ scored by eyechart's own rules, and by ``judged`` if a judge is given.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,6 @@ from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Card, ImageRef, Message, Sample, Source
 
 NO_GROUP = "unknown"
-NAN_GROUP = "NaN"  # as Python's JSON spells it
 AS_WRITTEN = "as-written"  # in meta: the row's own names, in its order
 Kind: TypeAlias = Literal["as written", "whole", "real"]  # what a column's values are made
 _MAX_SIDECAR_BYTES = 1_000_000  # a larger file of boxes is not read
@@ -424,17 +424,13 @@ def make_official_records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def find_group(record: Mapping[str, Any]) -> str:
-    """The group that a record counts in: its category, else its subset, else unknown.
+    """The group that a record counts in, as a key of JSON: its category, else its subset, else unknown.
 
     >>> find_group({"category": math.nan, "subset": "map"}), find_group({"subset": "map"}), find_group({})
     ('NaN', 'map', 'unknown')
     """
     group = next((record[name] for name in ("category", "subset") if name in record), NO_GROUP)
-    if isinstance(group, str):
-        return group
-    if group is None or isinstance(group, bool):
-        return {None: "null", True: "true", False: "false"}[group]
-    return NAN_GROUP if group != group else str(group)
+    return group if isinstance(group, str) else json.dumps(group, default=str)
 
 
 def guess_kind(values: Iterable[Any]) -> Kind:

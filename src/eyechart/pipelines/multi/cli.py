@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -311,12 +310,11 @@ def prepare_check(
             return []
         # As `eyechart multi` asks them: endpoints get a system message, classes one text.
         splits = split_sys if tested else stated.is_endpoint
-        languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
-        asked = (
-            make_cases(lang, split_sys=splits, input_type=args.input_type, options=prompt)
-            for lang in languages
-        )
-        return [*chain.from_iterable(asked)]
+        cases: list[CheckCase] = []
+        for lang in LANGUAGES:
+            if args.lang in (None, lang):
+                cases += make_cases(lang, split_sys=splits, input_type=args.input_type, options=prompt)
+        return cases
 
     return tested, list_cases
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import queue
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -272,20 +271,17 @@ def make_copies(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
         max_concurrency = n
 
         def __init__(self, **params: Any) -> None:
-            self._all = [maker(**params) for _ in range(n)]
-            self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
-            for one in self._all:
-                self._free.put(one)
+            self._free = [maker(**params) for _ in range(n)]
 
         def generate_answer(self, question: Any) -> Any:
-            one = self._free.get()
+            one = self._free.pop()  # there is one, as at most n are asked at once
             try:
                 return one.generate_answer(question)
             finally:
-                self._free.put(one)
+                self._free.append(one)
 
         def close(self) -> None:
-            for one in self._all:
+            for one in self._free:
                 if callable(closing := getattr(one, "close", None)):
                     closing()
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import judge_prompt, judged_scorer, scorer
@@ -125,11 +125,9 @@ def read_kind(name: str) -> Kind:
 
 def check_position(name: str) -> Position:
     """Refuse what is neither ``start`` nor ``end``."""
-    if name == "start":
-        return "start"
-    if name == "end":
-        return "end"
-    raise UsageError(f"unknown answer_position {name!r}", hint="use start or end")
+    if name not in get_args(Position):
+        raise UsageError(f"unknown answer_position {name!r}", hint="use start or end")
+    return cast("Position", name)
 
 
 def _earn(text: str, label: str, kind: Kind, position: Position, generation: str) -> float:
