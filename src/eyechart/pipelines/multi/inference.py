@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.files import make_folder
@@ -39,7 +39,7 @@ from eyechart.runs.results import Run
 from eyechart.runs.sources import make_benchmark
 from eyechart.store.folder import lock_folder, prepare_folder, write_json
 from eyechart.store.journal import FILE_NAME
-from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
+from eyechart.types import Benchmark, Model, read_capabilities
 
 FOLDER = "checkpoints"
 OURS = "eyechart"  # eyechart's run, inside the original's folder
@@ -188,10 +188,10 @@ class Inference:
         """Ask, score, write the folder; earlier answers are kept. Returns the run and its predictions."""
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
-        if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
+        if self.has_answers() and (known := restore_identity(plan.model, ours)):
             tell(f"{known.why}: {_KEPT}")
             # The cache must not serve one endpoint's replies for another.
-            plan = replace(plan, model=known, options=replace(plan.options, cache=False))
+            plan = replace(plan, model=cast("Model", known), options=replace(plan.options, cache=False))
         prepare_folder(self.folder / FOLDER)
         prepare_folder(ours)
         with lock_folder(ours):  # never overwrite the files of a run in progress
@@ -340,22 +340,13 @@ class ResumedModel:
     """A model under the identity with which its run began."""
 
     def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
-        self.name = model.name
-        self.identity = identity
-        self.why = why
-        self._model = model
+        self.identity, self.why, self._model = identity, why, model
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)  # its other abilities: take rounds, answer several at once
-
-    async def reply(self, request: Request) -> Reply:
-        return await self._model.reply(request)
-
-    async def close(self) -> None:
-        await self._model.close()
+        return getattr(self._model, name)  # everything else is the model's
 
 
-def restore_identity(model: Model, run_folder: Path) -> Model:
+def restore_identity(model: Model, run_folder: Path) -> ResumedModel | None:
     """The model under the identity in that run, if only its source or its endpoint differs."""
     before: dict[str, Any] = {}
     with contextlib.suppress(EyechartError):  # reported when the run begins
@@ -365,4 +356,4 @@ def restore_identity(model: Model, run_folder: Path) -> Model:
     for name, why in _MAY_CHANGE.items():
         if name in before and before != now and {**now, name: before[name]} == before:
             return ResumedModel(model, before, why)
-    return model
+    return None
