@@ -109,7 +109,9 @@ def list_rows(benchmark: Benchmark) -> list[CaptionRow]:
             rows.setdefault(key, CaptionRow(key, sample.images, is_path=False))
             continue
         for at, ref in enumerate(sample.images):
-            key = str(names[at]) if names else _shorten(ref.location, folder)
+            path = Path(ref.location)
+            short = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ref.location
+            key = str(names[at]) if names else short
             rows.setdefault(key, CaptionRow(key, (ref,), is_path=True))
     if not rows:
         raise DataError(
@@ -117,12 +119,6 @@ def list_rows(benchmark: Benchmark) -> list[CaptionRow]:
             hint="settings may leave images out: eyechart data show SOURCE lists them, e.g. input_type=2",
         )
     return list(rows.values())
-
-
-def _shorten(location: str, folder: Path) -> str:
-    """A path from the folder of the questions on, if it is below that."""
-    path = Path(location)
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else location
 
 
 # -- The file

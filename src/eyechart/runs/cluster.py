@@ -87,6 +87,11 @@ def make_setup(plan: Plan, journal: Journal, settings: EngineSettings) -> Worker
         name: getattr(plan.options, name)
         for name in ("input", "max_pixels", "max_side", "jpeg_quality", "allow_urls", "allow_private_urls")
     }
+    looks: dict[str, Any] = {}
+    if plan.look is not None:  # each worker makes its own searcher
+        spec, own = plan.options.searcher, plan.options.make_model_settings("searcher")
+        looks["look"] = LookSetup(rules=plan.look.rules, words=plan.look.words)
+        looks["make_searcher"] = spec and partial(make_named_model, spec, own, environment.get_state())
     return WorkerSetup(
         make_model=_choose_maker(plan),
         make_images=partial(make_images, pictures),
@@ -95,18 +100,8 @@ def make_setup(plan: Plan, journal: Journal, settings: EngineSettings) -> Worker
         pass_urls=passes_urls(plan),
         probes=[] if plan.options.ship_images else list_probes(journal),
         folder=str(Path.cwd()),
-        **_choose_look(plan),
+        **looks,
     )
-
-
-def _choose_look(plan: Plan) -> dict[str, Any]:
-    """How workers look; each makes its own searcher."""
-    if plan.look is None:
-        return {}
-    look = LookSetup(rules=plan.look.rules, words=plan.look.words)
-    spec, settings = plan.options.searcher, plan.options.make_model_settings("searcher")
-    maker = spec and partial(make_named_model, spec, settings, environment.get_state())
-    return {"look": look, "make_searcher": maker}
 
 
 def list_probes(journal: Journal) -> list[Probe]:

@@ -177,9 +177,12 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, sessi
     options, trials, together = plan.options, plan.options.trials, has_shared_requests(plan)
     tasks = journal.tasks(trials, together=together)
     if options.stop_when or options.baseline:
-        from eyechart.runs.gate import watch_run
+        from eyechart.runs.gate import Goal, watch_stored
 
-        watch = watch_run(plan)  # which refuses a baseline that cannot be compared
+        run, at_least = Run(plan.folder), options.at_least
+        # Refuses a baseline that cannot be compared.
+        goal = Goal.of(run, at_least=at_least, baseline=options.baseline, max_drop=options.max_drop)
+        watch = watch_stored(run, goal, is_going_on=True)
         if options.stop_when:
             executor.progress.on_outcome = watch.note
             tasks = journal.tasks(trials, together=together, order=watch.order)

@@ -27,7 +27,6 @@ from eyechart.report.table import format_percent
 from eyechart.runs.comparison import compare, refuse_different_units
 from eyechart.runs.evaluate import continue_run
 from eyechart.runs.listing import find_run
-from eyechart.runs.plan import Plan
 from eyechart.runs.results import Run
 from eyechart.stats.sequential import SequentialTest
 from eyechart.store.reader import Task
@@ -214,13 +213,6 @@ class Goal:
             if bounds := bound_credit(trials):
                 known[trials[0].sample.id] = (compute_digest(trials[0].sample), *bounds)
         return cls(limit=-max_drop, baseline=known)
-
-
-def watch_run(plan: Plan) -> Watch:
-    """The watch of a run that is about to ask, with what an earlier start has asked."""
-    run, options = Run(plan.folder), plan.options
-    goal = Goal.of(run, at_least=options.at_least, baseline=options.baseline, max_drop=options.max_drop)
-    return watch_stored(run, goal, is_going_on=True)
 
 
 def watch_stored(run: Run, goal: Goal, *, is_going_on: bool = False) -> Watch:

@@ -58,14 +58,6 @@ def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterato
         yield
 
 
-def _signals() -> list[signal.Signals]:
-    """The signals that end a run. An ignored SIGHUP (``nohup``) stays ignored."""
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if _HANGUP is not None and signal.getsignal(_HANGUP) != signal.SIG_IGN:
-        numbers.append(_HANGUP)
-    return numbers
-
-
 def _leave_closed_terminal() -> None:
     """Discard output to a terminal that is gone: failing to print must not change the exit code."""
     for number in (1, 2):  # the descriptors, whatever `sys.stdout` is
@@ -96,7 +88,10 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
             result.set_exception(err)
         is_over.set()
 
-    before = {number: signal.signal(number, relay.interrupt) for number in _signals() if relay.has_signals}
+    numbers = [signal.SIGINT, signal.SIGTERM] if relay.has_signals else []
+    if relay.has_signals and _HANGUP is not None and signal.getsignal(_HANGUP) != signal.SIG_IGN:
+        numbers.append(_HANGUP)  # unless it is ignored (``nohup``)
+    before = {number: signal.signal(number, relay.interrupt) for number in numbers}
     try:
         if asyncio._get_running_loop() is None:
             copy_context().run(job)

@@ -111,7 +111,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
                 hint="give a path, a name from the catalogue, a Benchmark, what ec.load returns, or rows: a "
                 "DataFrame, a list of dicts or of Sample",
             )
-        return _rename(make_custom_benchmark(source), options)
+        return make_custom_benchmark(source, options.name)
     if not str(source).strip():  # as a path it would be the current folder
         raise UsageError("the source is an empty text", hint="give a path, or a name from eyechart data list")
     source = source if options.read_as else resolve_name(source)
@@ -137,7 +137,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
             f"{source} is a plain file, which has no settings ({', '.join(options.settings)})",
             hint="name the benchmark that the file belongs to with --as NAME",
         )
-    return _rename(make_custom_benchmark(_open_file(source, options)), options)
+    return make_custom_benchmark(_open_file(source, options), options.name)
 
 
 def resolve_name(source: str | Path) -> str | Path:
@@ -158,10 +158,6 @@ def resolve_name(source: str | Path) -> str | Path:
     except EyechartError:  # said again where the file is opened
         pass
     return source
-
-
-def _rename(benchmark: Benchmark, options: Options) -> Benchmark:
-    return replace(benchmark, name=options.name) if options.name else benchmark
 
 
 def _make_by_function(function: Callable[..., Any], options: Options) -> Benchmark:
@@ -333,7 +329,7 @@ def _is_picture_folder(path: Path) -> bool:
     return holds_images(path)
 
 
-def make_custom_benchmark(source: Source) -> Benchmark:
+def make_custom_benchmark(source: Source, name: str | None = None) -> Benchmark:
     """A benchmark made from a user's own file.
 
     The scorer reads multiple choice with eyechart's own reader, and open questions by the kind of their gold:
@@ -343,7 +339,7 @@ def make_custom_benchmark(source: Source) -> Benchmark:
     file = find_file_source(source)
     is_chat = file is not None and isinstance(file.reader, ChatReader)
     return Benchmark(
-        name=source.name,
+        name=name or source.name,
         source=source,
         prompt=build_chat_prompt if is_chat else build_custom_prompt,
         judged_scorer="judged",
