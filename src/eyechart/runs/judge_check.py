@@ -89,7 +89,15 @@ def write_check_sheet(
     """
     run = Run(folder)
     file = Path(path) if path is not None else run.folder / FILE_NAME
-    _check_place(file)
+    if file.suffix.lower() not in (".xlsx", ".csv"):
+        raise UsageError(f"{file}: a sheet is an .xlsx or a .csv file", hint="name it so with --out FILE")
+    if not (folder := file.parent).is_dir():
+        raise StoreError(f"{file}: no such folder: {folder}", hint=f"create it: mkdir -p {folder}")
+    if file.exists():
+        raise UsageError(
+            f"{file} exists and may be filled in already",
+            hint="read it with --sheet FILE, write another with --out FILE, or remove it",
+        )
     scored = [
         (one.sample.id, one.trial) for one in run.counted() if one.score and one.score.outcome != "unscored"
     ]
@@ -110,18 +118,6 @@ def write_check_sheet(
         run, {"draws": [*_read_verdicts(run).get("draws", []), {**draw.to_json(), "sheet": file.name}]}
     )
     return draw
-
-
-def _check_place(file: Path) -> None:
-    if file.suffix.lower() not in (".xlsx", ".csv"):
-        raise UsageError(f"{file}: a sheet is an .xlsx or a .csv file", hint="name it so with --out FILE")
-    if not file.parent.is_dir():
-        raise StoreError(f"{file}: no such folder: {file.parent}", hint=f"create it: mkdir -p {file.parent}")
-    if file.exists():
-        raise UsageError(
-            f"{file} exists and may be filled in already",
-            hint="read it with --sheet FILE, write another with --out FILE, or remove it",
-        )
 
 
 def _make_row(run: Run, result: Result, columns: Sequence[str]) -> list[Cell]:

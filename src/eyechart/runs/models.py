@@ -127,27 +127,22 @@ def choose_models(
     common = Options.of(options)  # an error here names no model
     _refuse_unused(choices, options)
     addresses = _addresses(choices, options)
+    given = {one.name: getattr(common, one.name) for one in fields(common)}
     chosen = []
     for n, choice in enumerate(choices):
         own: dict[str, Any] = {**({"base_url": addresses[n]} if n in addresses else {}), **choice.own}
-        chosen.append((choice.model, apply_own_options(common, own, choice) if own else common))
+        if not choice.takes_address and (unused := sorted(own.keys() & set(_OF_AN_ENDPOINT))):
+            what = f"{choice.model} runs on this machine and takes no {unused[0]}"
+            raise UsageError(what, hint=f"leave out {unused[0]}")
+        if own.keys() & {"api_key", "api_key_env"}:
+            own = {"api_key": None, "api_key_env": None, **own}
+        params = {**common.params, **(own.get("params") or {})}
+        try:
+            whole = Options.of({**given, **own, "params": params}) if own else common
+        except UsageError as err:
+            raise UsageError(f"{choice.model}: {err.message}", hint=err.hint) from err
+        chosen.append((choice.model, whole))
     return chosen
-
-
-def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoice) -> Options:
-    """The options of a run, overridden by a model's own."""
-    if not choice.takes_address and (unused := sorted(own.keys() & set(_OF_AN_ENDPOINT))):
-        raise UsageError(
-            f"{choice.model} runs on this machine and takes no {unused[0]}", hint=f"leave out {unused[0]}"
-        )
-    if own.keys() & {"api_key", "api_key_env"}:
-        own = {"api_key": None, "api_key_env": None, **own}
-    given = {one.name: getattr(common, one.name) for one in fields(common)}
-    params = {**common.params, **(own.get("params") or {})}
-    try:
-        return Options.of({**given, **own, "params": params})
-    except UsageError as err:
-        raise UsageError(f"{choice.model}: {err.message}", hint=err.hint) from err
 
 
 def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
