@@ -252,8 +252,8 @@ def evaluate_all(
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.samples import get_reasons
     from eyechart.models.process import keep_servers
-    from eyechart.runs.cost import find_unpriced
     from eyechart.runs.evaluate import evaluate
+    from eyechart.runs.plan import find_unpriced
 
     plans = _make_plans(sources, choose_models(models, options), suite)
     if places := _list_urls(plans):

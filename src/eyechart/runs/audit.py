@@ -21,16 +21,6 @@ from eyechart.option import list_option_names
 from eyechart.prompt import inputs
 from eyechart.registry import suggest_name
 from eyechart.report import audit as report
-from eyechart.report.audit import (
-    AuditedCondition,
-    AuditedQuestions,
-    AuditNumbers,
-    Leakage,
-    compute_interval,
-    find_blind_solvable,
-    group_rotations,
-    merge_versions,
-)
 from eyechart.report.choices import compute_chance, compute_letter_bias
 from eyechart.report.rows import to_json_text
 from eyechart.runs.estimate import Estimate, drop_keys, estimate
@@ -66,7 +56,7 @@ class Audit:
     folder: Path
     benchmark: str
     model: str
-    numbers: AuditNumbers
+    numbers: report.AuditNumbers
     runs: Mapping[str, tuple[Run, ...]]  # by condition
     is_complete: bool = True  # False: stopped before all was asked
 
@@ -102,7 +92,7 @@ class Audit:
         """What the image adds to a condition: the paired difference of the scores."""
         return self._find(condition).gain
 
-    def _find(self, condition: str) -> AuditedCondition:
+    def _find(self, condition: str) -> report.AuditedCondition:
         if condition not in self.numbers.conditions:
             known = ", ".join(self.numbers.conditions)
             raise UsageError(f"the audit has no condition {condition!r}", hint=f"it has: {known}")
@@ -289,7 +279,7 @@ def run_audit(plan: AuditPlan) -> Audit:
     return found
 
 
-def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
+def count_audit(runs: Mapping[str, Sequence[Run]]) -> report.AuditNumbers:
     """All numbers of an audit, from the journals of its runs."""
     [image] = runs[IMAGE]
     questions = _read_questions(runs)
@@ -309,7 +299,7 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> AuditNumbers:
     )
 
 
-def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
+def _read_questions(runs: Mapping[str, Sequence[Run]]) -> report.AuditedQuestions:
     """The value under every condition of every question with an image, with the clusters of these images."""
     [image] = runs[IMAGE]
     chances = _compute_chances(image)
@@ -319,19 +309,19 @@ def _read_questions(runs: Mapping[str, Sequence[Run]]) -> AuditedQuestions:
     changed: dict[str, Sequence[bool | None]] = {}
     for name, several in runs.items():
         if name == "rotations":
-            rotations = group_rotations(several[0].counted())
-            values[name], changed[name] = merge_versions(rotations.get(one, ()) for one in ids)
+            rotations = report.group_rotations(several[0].counted())
+            values[name], changed[name] = report.merge_versions(rotations.get(one, ()) for one in ids)
         elif name == REWORDINGS:
             found = [{one.id: one.value for one in iterate_values(run)} for run in several]
             versions = [[worded.get(one) for worded in found] for one in ids]
-            values[name], _ = merge_versions(versions)
-            _, changed[name] = merge_versions(
+            values[name], _ = report.merge_versions(versions)
+            _, changed[name] = report.merge_versions(
                 [mine, *others] for mine, others in zip(own, versions, strict=True)
             )
         elif name != IMAGE:
             by_id = {one.id: one.value for one in iterate_values(several[0])}
             values[name] = [by_id.get(one) for one in ids]
-    return AuditedQuestions(
+    return report.AuditedQuestions(
         ids=ids,
         weights=[one.weight for one in asked],
         clusters=[one.cluster for one in asked],
@@ -353,19 +343,19 @@ def _compute_chances(image: Run) -> dict[str, float]:
 
 
 def _find_leakage(
-    runs: Mapping[str, Sequence[Run]], questions: AuditedQuestions, blind: Sequence[str]
-) -> Leakage | None:
+    runs: Mapping[str, Sequence[Run]], questions: report.AuditedQuestions, blind: Sequence[str]
+) -> report.Leakage | None:
     if TEXT_MODEL not in runs:
         return None
     [run] = runs[TEXT_MODEL]
-    score = compute_interval(questions, TEXT_MODEL)
-    return Leakage(
+    score = report.compute_interval(questions, TEXT_MODEL)
+    return report.Leakage(
         model=str(run.manifest.get("model", "")),
         run=str(run.folder),
         n=score.n if score else 0,
         score=score.mean if score else None,
         ci95=(score.low, score.high) if score else None,
-        n_both=len({*blind} & {*find_blind_solvable(questions, TEXT_MODEL)}),
+        n_both=len({*blind} & {*report.find_blind_solvable(questions, TEXT_MODEL)}),
     )
 
 

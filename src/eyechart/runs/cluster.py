@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -27,6 +27,7 @@ from eyechart.engine.look import LookSetup
 from eyechart.engine.prepare import ImageSource
 from eyechart.engine.ray_cluster import RayCluster, open_ray
 from eyechart.engine.remote import Probe, WorkerSetup, make_probe
+from eyechart.engine.retry import EngineSettings
 from eyechart.errors import UsageError
 from eyechart.models import environment
 from eyechart.models.python import adapt, load_object, make_python_model
@@ -34,12 +35,9 @@ from eyechart.models.specs import make_model
 from eyechart.runs.inputs import make_loader
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer, passes_urls
+from eyechart.store.journal import Journal
 from eyechart.terminal import print_note
 from eyechart.types import Model, ModelSettings, SeesAllSamples, read_capabilities
-
-if TYPE_CHECKING:
-    from eyechart.engine.retry import EngineSettings
-    from eyechart.store.journal import Journal
 
 _PROBED = 8  # files that every worker tries to read
 _LOOKED_AT = 1000  # samples, to find them

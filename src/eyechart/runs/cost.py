@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart.engine.budget import Budget
 from eyechart.errors import UsageError
@@ -13,9 +13,6 @@ from eyechart.runs.options import Options
 from eyechart.store.journal import Journal
 from eyechart.store.reader import JudgeTotals
 from eyechart.types import Model, read_capabilities
-
-if TYPE_CHECKING:
-    from eyechart.runs.plan import Plan
 
 _JUDGES = "judge_prices"  # the name in the journal's table `meta`
 
@@ -45,15 +42,6 @@ def find_judge_prices(judges: Mapping[str, Model], options: Options) -> dict[str
     prices = {who: find_price(judge.name, _served(judge), options.prices) for who, judge in judges.items()}
     _refuse_unpriced(judges, prices, options)
     return prices
-
-
-def find_unpriced(plan: Plan) -> list[str]:
-    """The model and judges without a price although prices are given: most likely a typo in a name."""
-    return [
-        _called(one, who)
-        for who, one in {"model": plan.model, **plan.helpers}.items()
-        if plan.options.prices and plan.prices.get(who) is None and not read_capabilities(one).is_free
-    ]
 
 
 def replace_prices(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
@@ -154,9 +142,8 @@ def _refuse_unpriced(
         elif elsewhere := find_listed(model.name):
             vendor, listed = elsewhere
             hint = f"{vendor}'s own price is {listed}; if it is yours: --prices {listed}"
-        raise UsageError(
-            f"no price is known for {_called(model, who)}{where}, so --max-cost cannot be enforced", hint=hint
-        )
+        what = f"no price is known for {tell_role(model, who)}{where}"
+        raise UsageError(f"{what}, so --max-cost cannot be enforced", hint=hint)
 
 
 def _served(model: Model) -> Mapping[str, Any]:
@@ -167,5 +154,6 @@ def _served(model: Model) -> Mapping[str, Any]:
     return {**model.identity, "endpoint": addresses if len(addresses) > 1 else addresses[0]}
 
 
-def _called(model: Model, who: str) -> str:
+def tell_role(model: Model, who: str) -> str:
+    """How messages name the run's model, a judge or the searcher."""
     return model.name if who == "model" else f"the {who.partition(':')[0]} {model.name}"

@@ -13,11 +13,9 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-if TYPE_CHECKING:
-    from eyechart.engine.executor import Executor
-
+from eyechart.engine.executor import Executor
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -34,6 +34,7 @@ from eyechart.report.run_page import (
     write_run_page,
 )
 from eyechart.report.thumbnails import ImagePolicy
+from eyechart.runs.audit import Audit
 from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.inputs import make_sent_loader
 from eyechart.runs.listing import tell_selection
@@ -42,9 +43,6 @@ from eyechart.runs.results import Run
 from eyechart.store.folder import SUMMARY_NAME, find_siblings
 from eyechart.store.journal import Journal
 from eyechart.types import Result
-
-if TYPE_CHECKING:
-    from eyechart.runs.audit import Audit
 
 # For small copies of images at the end of a run: this share of the run's duration, within limits, and as long
 # as it takes if that is less than the most. `eyechart report --html` takes the time it needs.

@@ -39,7 +39,7 @@ from eyechart.registry import aggregates, callbacks, scorers
 from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
 from eyechart.runs.corrections import Correction, read_corrections
-from eyechart.runs.cost import find_prices
+from eyechart.runs.cost import find_prices, tell_role
 from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, open_texts
 from eyechart.runs.options import DATA, QUESTIONS, Options
 from eyechart.runs.plugins import SCORER_HINT, find_exporter, find_scorer, is_ours, try_part
@@ -198,6 +198,15 @@ def share_limits(plans: Sequence[Plan]) -> list[Plan]:
     return [
         replace(plan, shares_budget=tuple(one for one in journals if one.parent != plan.folder))
         for plan in plans
+    ]
+
+
+def find_unpriced(plan: Plan) -> list[str]:
+    """The model and judges without a price although prices are given: most likely a typo in a name."""
+    return [
+        tell_role(one, who)
+        for who, one in {"model": plan.model, **plan.helpers}.items()
+        if plan.options.prices and plan.prices.get(who) is None and not read_capabilities(one).is_free
     ]
 
 

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from eyechart.option import list_options
 from eyechart.report.clusters import CIRCLE, IMAGE, choose_rules, find_clusters
 from eyechart.runs.evaluate import Session, finish_run
 from eyechart.runs.options import Options
+from eyechart.runs.plan import Plan
 from eyechart.runs.results import Run
 from eyechart.store import folder as folders
 from eyechart.store.batches import has_pending
@@ -32,9 +33,6 @@ from eyechart.store.merge import merging
 from eyechart.store.reader import Belonging
 from eyechart.terminal import print_note
 from eyechart.types import Sample
-
-if TYPE_CHECKING:
-    from eyechart.runs.plan import Plan
 
 _MOST = 100_000  # shards of a run
 _END_BYTES = 16 * 1024  # of a file, at its beginning and at its end
