@@ -21,6 +21,7 @@ import contextlib
 import hashlib
 import importlib.util
 import inspect
+import itertools
 import queue
 import shutil
 import sys
@@ -33,7 +34,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from importlib.abc import Loader
 from pathlib import Path
 from secrets import token_hex
 from types import ModuleType
@@ -55,7 +55,7 @@ from eyechart.models.redact import (
 from eyechart.models.specs import refuse_unknown
 from eyechart.registry import Registry, model, packages, suggest_name
 from eyechart.terminal import print_note
-from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
+from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
 
 SHAPES = "async generate(messages), generate(text, images), generate_batch(list) or generate_answer(question)"
 _BATCH = 8  # questions, where a class with generate_batch states no batch_size
@@ -119,32 +119,27 @@ def load_module(place: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"no such file: {place}", hint="write python:path/to/file.py:Class")
     place_sha = hashlib.sha256(str(path).encode()).hexdigest()[:8]  # two folders may hold a model.py each
-    spec = importlib.util.spec_from_file_location(f"eyechart_user_{path.stem}_{place_sha}", path)
-    assert spec is not None, "a .py file always has a loader"
-    assert spec.loader is not None, "a .py file always has a loader"
+    name = f"eyechart_user_{path.stem}_{place_sha}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, "a .py file always has a loader"  # noqa: PT018
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # so that dataclasses and pickles in the file find themselves
+    sys.modules[name] = module  # so that dataclasses and pickles in the file find themselves
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # the file's neighbours, as when it is run as a script
     try:
         with look_beside(path):
-            _execute(spec.loader, module)
+            try:
+                spec.loader.exec_module(module)
+            except ModuleNotFoundError as err:  # a kit that is not installed; we may provide it
+                kit = str(err.name).partition(".")[0]
+                if kit not in packages.names():
+                    raise
+                packages.get(kit)()
+                spec.loader.exec_module(module)
     except (Exception, SystemExit) as err:  # a script may end itself
-        del sys.modules[spec.name]
+        del sys.modules[name]
         raise UsageError(f"{place} cannot be loaded: {describe_error(err)}") from err
     return module
-
-
-def _execute(loader: Loader, module: ModuleType) -> None:
-    """Run a module; where it imports a kit that is not installed and that we can provide, with that."""
-    try:
-        loader.exec_module(module)
-    except ModuleNotFoundError as err:
-        kit = str(err.name).partition(".")[0]
-        if kit not in packages.names():
-            raise
-        packages.get(kit)()
-        loader.exec_module(module)
 
 
 def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
@@ -263,12 +258,12 @@ class _Adapter:
         self._shape = shape
         self._secrets = secrets
         stated = read_capabilities(thing)
-        n = _concurrency_of(name, stated.max_concurrency or shape.usual_concurrency or settings.concurrency)
+        n = _read_count(name, stated.max_concurrency or shape.usual_concurrency or settings.concurrency)
         self._batcher: Batcher[Request, Any] | None = None
         self._slots = asyncio.Semaphore(n)
         self._threads = Threads(n)
         if shape.is_batch:
-            size = _concurrency_of(name, getattr(thing, "batch_size", None) or _BATCH, "batch_size")
+            size = _read_count(name, getattr(thing, "batch_size", None) or _BATCH, "batch_size")
             self._batcher = Batcher(self._answer_batch, size=size, n_at_once=n)
             n *= 2 * size  # so that the next batch is complete when one ends
             self._slots = asyncio.Semaphore(n)
@@ -389,12 +384,11 @@ def _state_sha256(thing: Any) -> str:
     return digest.hexdigest()
 
 
-def _concurrency_of(name: str, stated: Any, what: str = "max_concurrency") -> int:
+def _read_count(name: str, stated: Any, what: str = "max_concurrency") -> int:
     try:
         return max(1, int(stated))
     except (TypeError, ValueError, OverflowError) as err:
-        hint = "it limits parallel calls, e.g. 4" if what == "max_concurrency" else "e.g. 8"
-        raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
+        raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint="e.g. 4") from err
 
 
 @contextlib.contextmanager
@@ -473,43 +467,38 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     """The method that answers, and how it is called."""
     known = (*shapes.names(), "generate_batch", "generate")
     called = next((one for one in known if callable(getattr(thing, one, None))), "")
-    if not called and not _is_function(thing) and _is_callable(thing):
-        called = "__call__"
     if not called and not _is_function(thing):
-        raise UsageError(f"{name} is not a model", hint=f"it needs a method or must be a function: {SHAPES}")
+        with contextlib.suppress(TypeError, ValueError):  # written in C: it does not say what it takes
+            if callable(thing) and _answers_itself(thing.__call__, {}):
+                called = "__call__"
+        if not called:
+            hint = f"it needs a method or must be a function: {SHAPES}"
+            raise UsageError(f"{name} is not a model", hint=hint)
     method = getattr(thing, called) if called else thing
     try:
         signature = inspect.signature(method)
     except (TypeError, ValueError):  # written in C: it does not say what it takes
         signature = inspect.signature(lambda *arguments: None)
     is_batch = called == "generate_batch"
+    shown = f"{called or name_of(thing)}({', '.join(signature.parameters)})"
     if called in ("", "__call__", "generate"):
-        _refuse_other_arguments(signature, name, called or name_of(thing))
-    if called not in ("", "__call__", "generate", "generate_batch"):
+        _refuse_other_arguments(signature, name, shown)
+    if called in shapes.names():
         shape = shapes.get(called)
     elif _takes_messages(signature):
-        shape = Shape(
-            lambda request, folder: (list(request.messages),), 1, is_batch=is_batch, takes_messages=True
-        )
+        shape = Shape(lambda request, folder: (list(request.messages),), 1, takes_messages=True)
     else:
         form = _image_form(thing, signature)
-        shape = Shape(
-            partial(_text_and_images, form),
-            2,
-            _unless_failed,
-            takes_urls=form in ("paths", "urls"),
-            wants_urls=form == "urls",
-            is_batch=is_batch,
-        )
+        takes_urls, wants_urls = form in ("paths", "urls"), form == "urls"
+        arguments = partial(_text_and_images, form)
+        shape = Shape(arguments, 2, _unless_failed, takes_urls=takes_urls, wants_urls=wants_urls)
     if is_batch:  # weights on one GPU: one batch at a time
-        shape = msgspec.structs.replace(shape, usual_concurrency=1)
+        shape = msgspec.structs.replace(shape, is_batch=True, usual_concurrency=1)
     try:
         signature.bind(*[None] * shape.n_arguments)
     except TypeError as err:
-        takes = ", ".join(signature.parameters)
         raise UsageError(
-            f"{name}: {called or name_of(thing)}({takes}) cannot be called: {err}",
-            hint=f"supported signatures: {SHAPES}",
+            f"{name}: {shown} cannot be called: {err}", hint=f"supported signatures: {SHAPES}"
         ) from err
     return method, shape
 
@@ -517,13 +506,6 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
 def _is_function(thing: Any) -> bool:
     """Whether it is called itself: a function, a method, or one with some arguments filled in."""
     return inspect.isroutine(thing) or isinstance(thing, partial)
-
-
-def _is_callable(thing: Any) -> bool:
-    """Whether an object is called like a function: its ``__call__`` takes messages, or a text and images."""
-    with contextlib.suppress(TypeError, ValueError):  # written in C: it does not say what it takes
-        return callable(thing) and _answers_itself(thing.__call__, {})
-    return False
 
 
 def name_of(thing: Any) -> str:
@@ -554,11 +536,8 @@ def _refuse_other_arguments(signature: inspect.Signature, name: str, called: str
     is_text_alone = len(names) == 1 and names[0] in _TEXTS - {"message"}
     is_turned = len(names) > 1 and names[1] in _TEXTS and any(word in names[0] for word in _IMAGES)
     if is_text_alone or is_turned:
-        raise UsageError(
-            f"{name}: {called}({', '.join(signature.parameters)}) is called with "
-            f"{'messages' if is_text_alone else 'the text first, then the images'}",
-            hint=f"supported signatures: {SHAPES}",
-        )
+        given = "messages" if is_text_alone else "the text first, then the images"
+        raise UsageError(f"{name}: {called} is called with {given}", hint=f"supported signatures: {SHAPES}")
 
 
 _ImageForm = Literal["path", "paths", "urls"]
@@ -600,14 +579,12 @@ def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[
     if form == "urls":
         return text, list_image_urls(request.messages)
     paths = list_image_paths(request.messages, folder)
-    if form == "paths":
-        return text, paths
-    if len(paths) > 1:
+    if form == "path" and len(paths) > 1:
         raise ModelError(
             f"this question has {len(paths)} images, but the class takes one path; "
             "rename its parameter to image_paths to get a list"
         )
-    return text, paths[0] if paths else None
+    return text, paths if form == "paths" else paths[0] if paths else None
 
 
 def _unless_failed(returned: Any) -> Any:
@@ -624,15 +601,11 @@ def _as_one_text(messages: Sequence[Message]) -> str:
     if len(messages) != 1:
         return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
     [turn] = messages
-    texts = [at for at, part in enumerate(turn.parts) if isinstance(part, str)]
-    if not texts or all(isinstance(part, str) for part in turn.parts[texts[0] : texts[-1] + 1]):
+    kinds = [kind for kind, _ in itertools.groupby(turn.parts, lambda part: isinstance(part, str))]
+    if kinds.count(True) < 2:
         return turn.text
-    said: list[str] = []
-    n_images = 0
-    for part in turn.parts:
-        n_images += not isinstance(part, str)
-        said.append(part if isinstance(part, str) else f"<image {n_images}>")
-    return "\n".join(said)
+    numbers = itertools.count(1)
+    return "\n".join(part if isinstance(part, str) else f"<image {next(numbers)}>" for part in turn.parts)
 
 
 # -- what is handed to a method --------------------------------------------------------------------
@@ -643,20 +616,17 @@ def list_image_paths(messages: Sequence[Message], folder: Path) -> list[str]:
 
     Where one of them is passed on by its URL, all are URLs: no class takes a mixture of the two.
     """
-    images = [image for turn in messages for image in turn.images]
-    if any(isinstance(image, ImageRef) for image in images):
-        return list_image_urls(messages)
-    return [_file_of(image, folder, number) for number, image in enumerate(images, start=1)]
-
-
-def _file_of(image: Image | ImageRef, folder: Path, number: int) -> str:
-    assert isinstance(image, Image), "the engine loads what is not passed on by its address"
-    if image.path is not None:
-        return image.path
-    path = folder / f"{number}.{image.mime.rpartition('/')[2]}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    path.write_bytes(image.data())
-    return str(path)
+    paths = []
+    for number, image in enumerate((image for turn in messages for image in turn.images), start=1):
+        if isinstance(image, ImageRef):
+            return list_image_urls(messages)
+        path = image.path
+        if path is None:
+            path = str(folder / f"{number}.{image.mime.rpartition('/')[2]}")
+            folder.mkdir(mode=0o700, exist_ok=True)
+            Path(path).write_bytes(image.data())
+        paths.append(path)
+    return paths
 
 
 def list_image_urls(messages: Sequence[Message]) -> list[str]:
@@ -695,11 +665,10 @@ class Threads:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(function(*arguments))
-            except StopIteration as err:  # a future cannot raise one: its caller would wait for ever
-                error = RuntimeError("the call raised StopIteration")
-                error.__cause__ = err
-                future.set_exception(error)
+                try:
+                    future.set_result(function(*arguments))
+                except StopIteration as err:  # a future cannot raise one: its caller would wait for ever
+                    raise RuntimeError("the call raised StopIteration") from err
             except BaseException as err:  # raised where the result is awaited
                 future.set_exception(err)
 
