@@ -1,4 +1,4 @@
-"""Through a proxy: the same promises as without one, kept by a general client."""
+"""Through a proxy: the same promises as without one, kept by the same client."""
 
 import asyncio
 import gzip
@@ -10,8 +10,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.models import http as room
-from eyechart.models.http import Broken, Response, Unreachable
-from eyechart.models.proxy import Pieces, ProxiedHttp
+from eyechart.models.http import Broken, Http, Response, Unreachable
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)
@@ -19,10 +18,10 @@ LARGE = [b'{"image": "', b"x" * (8 * 2**20), b'"}']
 FAR = "http://far.invalid/v1?a=b"
 
 
-def through(loop: str, talk: Talk, work: Callable[[Served, ProxiedHttp], Awaitable[None]]) -> Served:
+def through(loop: str, talk: Talk, work: Callable[[Served, Http], Awaitable[None]]) -> Served:
     async def both() -> Served:
         async with serving(talk) as served:
-            http = ProxiedHttp(FAR, {"X-Of": "us"}, f"http://127.0.0.1:{served.port}")
+            http = Http(FAR, {"X-Of": "us"}, f"http://127.0.0.1:{served.port}")
             try:
                 await work(served, http)
             finally:
@@ -42,7 +41,7 @@ def test_requests_arrive_whole_over_one_connection(loop: str) -> None:
             heard.append(await wire.hear())
             await wire.say(answer(b"hello", headers="X-AbC: d"))
 
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         for pieces in ([b"a", b"", b"bc"], LARGE):
             said = await http.post(pieces)
             assert said == Response(200, {"content-length": "5", "x-abc": "d"}, b"hello")
@@ -68,7 +67,7 @@ def test_requests_arrive_whole_over_one_connection(loop: str) -> None:
     ],
 )
 def test_an_answer_that_is_cut_or_twisted_is_broken(loop: str, said: bytes) -> None:
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         with pytest.raises(Broken) as caught:
             await http.post([b"?"])
         assert str(caught.value)
@@ -95,7 +94,7 @@ def test_an_answer_without_end_is_left_at_the_limit(
                 wire.writer.write(b"x" * 65536)
                 await wire.writer.drain()
 
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         with pytest.raises(Broken):
             await http.post([b"?"])
 
@@ -106,7 +105,7 @@ def test_an_answer_without_end_is_left_at_the_limit(
 def test_a_packed_answer_is_unpacked(loop: str) -> None:
     content = json.dumps(["hello"] * 1000).encode()
 
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         assert (await http.post([b"?"])).content == content
 
     through(loop, saying(answer(gzip.compress(content, mtime=0), headers="Content-Encoding: gzip")), work)
@@ -122,7 +121,7 @@ def test_a_reset_is_broken_and_the_next_request_is_well(loop: str) -> None:
             await wire.reader.readuntil(b"?")
             await wire.say(answer())
 
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         with pytest.raises(Broken):
             await http.post(LARGE)
         assert (await http.post([b"?"])).content == b"hi"
@@ -135,7 +134,7 @@ def test_a_proxy_that_nobody_answers_at_is_unreachable(loop: str) -> None:
     async def work() -> str:
         async with serving(saying(answer())) as served:
             gone = served.port
-        http = ProxiedHttp(FAR, {}, f"http://127.0.0.1:{gone}")
+        http = Http(FAR, {}, f"http://127.0.0.1:{gone}")
         try:
             with pytest.raises(Unreachable) as caught:
                 await http.post([b"?"])
@@ -156,7 +155,7 @@ def test_whoever_stops_waiting_does_not_leave_an_answer_for_others(loop: str) ->
             await asyncio.sleep(0.03)
             await wire.say(answer(body))
 
-    async def work(served: Served, http: ProxiedHttp) -> None:
+    async def work(served: Served, http: Http) -> None:
         for number in range(4):
             body = b"%d" % number
             try:
@@ -199,7 +198,7 @@ def test_tls_goes_through_a_tunnel_and_certificates_count(
 
         async with serving(saying(answer()), tls=tls_server(certificate)) as far, serving(tunnel) as proxy:
             host = "localhost" if is_trusted else "127.0.0.1"  # the certificate is for the first alone
-            http = ProxiedHttp(f"https://{host}:{far.port}/v1", {}, f"http://127.0.0.1:{proxy.port}")
+            http = Http(f"https://{host}:{far.port}/v1", {}, f"http://127.0.0.1:{proxy.port}")
             try:
                 return await http.post(LARGE if is_trusted else [b"?"])
             finally:
@@ -218,15 +217,8 @@ def test_tls_goes_through_a_tunnel_and_certificates_count(
 def test_a_key_that_no_header_can_hold_is_refused_and_not_told(key: str) -> None:
     async def work() -> None:
         with pytest.raises(ModelError, match="API key cannot be sent") as caught:
-            ProxiedHttp(FAR, {"Authorization": f"Bearer {key}"}, "http://127.0.0.1:9")
+            Http(FAR, {"Authorization": f"Bearer {key}"}, "http://127.0.0.1:9")
         assert caught.value.is_fatal
         assert "one" not in str(caught.value)
 
     run("asyncio", work())
-
-
-def test_a_body_can_be_read_and_forgotten() -> None:
-    body = Pieces([b"a", "é".encode()])
-    assert (body.size, body.decode()) == (3, "aé")
-    body.forget()
-    assert body.decode() == ""

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
@@ -45,9 +45,6 @@ from eyechart.types import (
     ToolCall,
     Usage,
 )
-
-if TYPE_CHECKING:
-    from eyechart.models.proxy import ProxiedHttp
 
 _encode = msgspec.json.Encoder().encode
 _MARK = b"\0"  # never occurs in JSON: in a string it is escaped
@@ -132,11 +129,11 @@ class ImageLimits:
             if image.mime not in self.formats:
                 return f"{what} is {image.mime}, which is not accepted", "--jpeg-quality 95 sends JPEG"
             if max_side is not None and max(image.width, image.height) > max_side:
-                many = f" in requests with more than {self.many_images} images" if is_many else ""
                 said = (
                     f"{what} has {image.width} x {image.height} pixels, and {max_side} per side are accepted"
                 )
-                return said + many, f"--max-side {max_side} shrinks larger images"
+                said += f" in requests with more than {self.many_images} images" if is_many else ""
+                return said, f"--max-side {max_side} shrinks larger images"
             if self.max_bytes is not None and image.n_bytes > self.max_bytes:
                 said = f"{what} has {image.n_bytes:,} bytes, and {self.max_bytes:,} are accepted"
                 return said, "--jpeg-quality or --max-pixels makes images smaller"
@@ -253,12 +250,9 @@ class ChatEndpoint(ABC):
 
     def retry_after_s(self, response: Response) -> float | None:
         """How long the server asks to wait, if it does; in milliseconds it is more precise."""
-        precise_ms = read_retry_after_s(response.headers.get("retry-after-ms", ""))
-        return (
-            read_retry_after_s(response.headers.get("retry-after", ""))
-            if precise_ms is None
-            else precise_ms / 1000
-        )
+        if (precise_ms := read_retry_after_s(response.headers.get("retry-after-ms", ""))) is not None:
+            return precise_ms / 1000
+        return read_retry_after_s(response.headers.get("retry-after", ""))
 
     # -- construction
 
@@ -302,7 +296,7 @@ class ChatEndpoint(ABC):
         self._secrets = Secrets({"api_key": api_key}, mark="[key]")  # some servers repeat it
         self._is_key_in_no_answer = is_unlike_answers(api_key or "")
         self.proxy = find_proxy(self.base_url)
-        self._http: Http | ProxiedHttp | None = None
+        self._http: Http | None = None
         self._served: list[str] = []  # the names of its models, asked for where ours is unknown
         self._last_server_error = ""  # explains why a server can no longer be reached
 
@@ -322,7 +316,10 @@ class ChatEndpoint(ABC):
         parts = split_address(url.strip())
         if parts is None:
             shown = url.strip().rpartition("@")[2].partition("?")[0]  # neither a password nor a query
-            raise UsageError(f"the endpoint {shown!r} is not a URL", hint=f"write {_as_url(shown)}")
+            host, _, below = shown.partition("/")
+            is_host = re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII)  # without a scheme
+            meant = f"http://{host}/{below or 'v1'}" if is_host else "it like http://localhost:8000/v1"
+            raise UsageError(f"the endpoint {shown!r} is not a URL", hint=f"write {meant}")
         if parts.username is not None or parts.query or parts.fragment:
             raise UsageError(
                 "the endpoint's URL holds a password or a query",
@@ -348,25 +345,18 @@ class ChatEndpoint(ABC):
         answer = self.streamed() if self.streams and self.streamed is not None else None
         pieces = self.encode_request(request, more if answer is None else {**more, **self.stream_fields})
         start = time.perf_counter()
-        if self._http is None:
-            self._http = self._connect()
+        http = self._http = self._http or Http(self._url, self.headers, self.proxy)
         try:
-            response = await self._http.post(pieces, None if answer is None else answer.feed)
+            response = await http.post(pieces, None if answer is None else answer.feed)
         except Unreachable as err:
-            why = _reason(err)
-            is_ours = os.strerror(errno.EMFILE) in why
-            hint = "is the server running? --base-url names another one"
-            if is_ours:
+            why, hint = _reason(err), "is the server running? --base-url names another one"
+            if os.strerror(errno.EMFILE) in why:
                 hint = "raise the limit with ulimit -n, or lower --concurrency"
             elif self._last_server_error:
                 why += f", after the server had answered {self._last_server_error}"
                 hint = "the server has probably crashed: see its log"
-            raise ModelError(
-                f"cannot connect to {self.base_url}: {why}",
-                hint=hint,
-                is_retryable=True,
-                is_unreachable=True,
-            ) from err
+            what = f"cannot connect to {self.base_url}: {why}"
+            raise ModelError(what, hint=hint, is_retryable=True, is_unreachable=True) from err
         except asyncio.CancelledError:
             if answer is not None:
                 answer.leave(self._secrets.hide(answer.text))
@@ -434,13 +424,6 @@ class ChatEndpoint(ABC):
             await self._http.close()
             self._http = None
 
-    def _connect(self) -> Http | ProxiedHttp:
-        if self.proxy is None:
-            return Http(self._url, self.headers)
-        from eyechart.models.proxy import ProxiedHttp
-
-        return ProxiedHttp(self._url, self.headers, self.proxy)
-
     # -- responses
 
     def read_response(self, response: Response) -> Reply:
@@ -486,10 +469,9 @@ class ChatEndpoint(ABC):
 
     def _build_cut(self, answer: StreamedAnswer, why: str) -> ModelError:
         """The error for a stream that did not come to its end; its words are no reply."""
+        partial = self._secrets.hide(answer.text)
         return ModelError(
-            f"the reply from {self.base_url} was cut: {why}",
-            is_retryable=True,
-            partial=self._secrets.hide(answer.text),
+            f"the reply from {self.base_url} was cut: {why}", is_retryable=True, partial=partial
         )
 
     def raise_error(self, error: Any) -> None:
@@ -530,10 +512,12 @@ class ChatEndpoint(ABC):
         is_wrong_key = self.is_wrong_key(status, said)
         is_out_of_credit = self.out_of_credit.search(said) is not None
         is_unknown = self.is_unknown_model(status, said)
-        hint = {
-            403: "the key is not allowed to use this model",
-            404: self._hint_for_404(),
-        }.get(status, "")
+        hint = "the key is not allowed to use this model" if status == 403 else ""
+        if status == 404:
+            hint = f"check the model's name and the URL: requests go to {self._url}"
+            version = urlsplit(self.official_url).path
+            if version and not urlsplit(self.base_url).path:
+                hint += f". Is {version} missing? Try --base-url {self.base_url}{version}"
         if is_wrong_key:
             hint = f"check the key ({self.key_variable} or --api-key)"
         if is_unknown:
@@ -566,26 +550,15 @@ class ChatEndpoint(ABC):
 
         from eyechart.models.process import read_served
 
-        found: list[str] = []
+        url, limit = f"{self.base_url}/models", aiohttp.ClientTimeout(total=_LISTING_S)
         with contextlib.suppress(aiohttp.ClientError, OSError, ValueError):
             async with (
-                aiohttp.ClientSession(headers=self.headers) as session,
-                session.get(
-                    f"{self.base_url}/models",
-                    proxy=self.proxy,
-                    allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(total=_LISTING_S),
-                ) as response,
+                aiohttp.ClientSession(headers=self.headers, timeout=limit) as session,
+                session.get(url, proxy=self.proxy, allow_redirects=False) as response,
             ):
-                content = await response.content.read(_MAX_LISTING)
-                found = read_served(content)
-        return [str(self._secrets.hide(name)) for name in found]
-
-    def _hint_for_404(self) -> str:
-        hint = f"check the model's name and the URL: requests go to {self._url}"
-        if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
-            return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
-        return hint
+                found = read_served(await response.content.read(_MAX_LISTING))
+                return [str(self._secrets.hide(name)) for name in found]
+        return []
 
 
 class _Withheld(Exception):
@@ -622,9 +595,10 @@ class UsageFields(NamedTuple):
         """The counts of an answer; None if it has none."""
 
         def find(path: str) -> object:
-            name, _, part = path.partition(".")
-            found = said.get(name) if isinstance(said, Mapping) else None
-            return found if not part else found.get(part) if isinstance(found, Mapping) else None
+            found = said
+            for name in path.split("."):
+                found = found.get(name) if isinstance(found, Mapping) else None
+            return found
 
         if not isinstance(said, Mapping):
             return None
@@ -673,18 +647,13 @@ def read_retry_after_s(said: str) -> float | None:
     """Seconds to wait, from a header that holds seconds or a date."""
     from email.utils import parsedate_to_datetime
 
-    said = said.strip()
-    try:
+    with contextlib.suppress(ValueError):
         return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(said)
-    except (ValueError, OverflowError):
-        return None
-    if until.tzinfo is None:  # "-0000" means UTC
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    with contextlib.suppress(ValueError, OverflowError):
+        until = parsedate_to_datetime(said.strip())
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)  # "-0000" means UTC
+        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    return None
 
 
 def _shorten(text: str) -> str:
@@ -694,15 +663,3 @@ def _shorten(text: str) -> str:
 
 def _reason(err: BaseException) -> str:
     return strip_password(" ".join(str(err).split())) or type(err).__name__
-
-
-def _as_url(text: str) -> str:
-    """The URL that was probably meant by an address without a scheme; else an example.
-
-    >>> _as_url("localhost:8000"), _as_url("localhost:8000/v1"), _as_url("ftp://host/v1")
-    ('http://localhost:8000/v1', 'http://localhost:8000/v1', 'it like http://localhost:8000/v1')
-    """
-    host, _, path = text.partition("/")
-    if not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
-        return "it like http://localhost:8000/v1"
-    return f"http://{host}/{path or 'v1'}"

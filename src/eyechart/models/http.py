@@ -1,4 +1,4 @@
-"""HTTP/1.1 to one address over kept-alive connections: what a request to an endpoint needs, and no more.
+"""HTTP/1.1 to one address over kept-alive connections, perhaps by a proxy: what a request needs, and no more.
 
 A general client takes twice the time of everything else that is done per request. Requests are sent in
 pieces, responses are parsed with httptools (the parser of Node.js and uvicorn), and all input is bounded.
@@ -14,10 +14,11 @@ import socket
 import ssl
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -66,15 +67,22 @@ class Response(msgspec.Struct, frozen=True):
 class Http:
     """A client of one address, with as many connections as there are requests in flight."""
 
-    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None = None) -> None:
+        check_headers(headers)
         parts = urlsplit(url)
         self._host = _encode_host(parts.hostname or "")
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
         self._port = parts.port or (443 if self._tls else 80)
+        self._proxy = urlsplit(proxy) if proxy else None
         named = f"[{self._host}]" if ":" in self._host else self._host
-        port = f":{parts.port}" if parts.port else ""
-        query = f"?{parts.query}" if parts.query else ""
-        self._head = _build_head(f"{parts.path or '/'}{query}", named + port, headers)
+        host = f"{named}:{parts.port}" if parts.port else named
+        target = quote(f"{parts.path or '/'}{'?' * bool(parts.query)}{parts.query}", _IN_A_PATH)
+        lines = [f"Host: {host}", "Accept-Encoding: identity", *(f"{k}: {v}" for k, v in headers.items())]
+        if self._proxy is not None and self._tls is None:
+            target = f"http://{host}{target}"
+            lines += _authorize(self._proxy)
+        self._head = "\r\n".join([f"POST {target} HTTP/1.1", *lines, "Content-Length: "]).encode("ascii")
+        self._tunnel = f"{named}:{self._port}"  # that a proxy is asked for
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
@@ -133,7 +141,17 @@ class Http:
         connection = Connection(loop, all_open)
         try:
             async with asyncio.timeout(_CONNECT_S):
-                await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
+                if self._proxy is None:
+                    await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
+                elif self._tls is None:
+                    await _reach_proxy(self._proxy, connection)
+                else:
+                    tunnel = await self._dig_tunnel(self._proxy)
+                    transport = await loop.start_tls(
+                        tunnel, connection, self._tls, server_hostname=self._host
+                    )
+                    assert transport is not None, "it raises if there is none"
+                    connection.connection_made(transport)
             if self._is_closed:
                 raise Broken("closed by eyechart")
         except BaseException as err:
@@ -146,6 +164,57 @@ class Http:
             raise
         return connection
 
+    async def _dig_tunnel(self, proxy: SplitResult) -> asyncio.Transport:
+        """A connection to the server that goes through the proxy."""
+        handshake = _Handshake()
+        transport = await _reach_proxy(proxy, handshake)
+        lines = [f"CONNECT {self._tunnel} HTTP/1.1", f"Host: {self._tunnel}", *_authorize(proxy), "\r\n"]
+        transport.write("\r\n".join(lines).encode("ascii"))
+        try:
+            said = (await handshake.answer).partition(b"\r\n")[0].decode("latin-1")
+            if not re.match(r"HTTP/1\.\d 2\d\d\b", said):
+                raise Broken(f"the proxy {proxy.hostname} answered {said}")
+        except BaseException:  # also when we were told to wait no longer
+            transport.abort()
+            raise
+        return transport
+
+
+class _Handshake(asyncio.Protocol):
+    """What a proxy says to the wish for a tunnel."""
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._said = b""
+
+    def data_received(self, data: bytes) -> None:
+        self._said += data
+        is_whole = b"\r\n\r\n" in self._said or len(self._said) > MAX_HEAD_BYTES
+        if is_whole and not self.answer.done():
+            self.answer.set_result(self._said)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(Broken("the proxy closed the connection"))
+
+
+async def _reach_proxy(proxy: SplitResult, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
+    host, port = proxy.hostname or "", proxy.port or (443 if proxy.scheme == "https" else 80)
+    tls = ssl.create_default_context() if proxy.scheme == "https" else None
+    try:
+        made = await asyncio.get_running_loop().create_connection(lambda: protocol, host, port, ssl=tls)
+    except OSError as err:
+        raise Unreachable(f"the proxy {host}:{port}: {describe_os_error(err)}") from err
+    return made[0]
+
+
+def _authorize(proxy: SplitResult) -> list[str]:
+    """The header with the user and the password of a proxy's URL, if it has one."""
+    if proxy.username is None:
+        return []
+    told = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return [f"Proxy-Authorization: Basic {b64encode(told.encode()).decode()}"]
+
 
 def check_headers(headers: Mapping[str, str]) -> None:
     """Refuse what would end a header, or arrive changed. The value may be a key: it is not shown."""
@@ -157,14 +226,6 @@ def check_headers(headers: Mapping[str, str]) -> None:
                 hint="was it copied with quotation marks, or with the line below it?",
                 is_fatal=True,
             )
-
-
-def _build_head(path: str, host: str, headers: Mapping[str, str]) -> bytes:
-    """The head of a request, up to the length of its body."""
-    check_headers(headers)
-    lines = [f"POST {quote(path, _IN_A_PATH)} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "Content-Length: "]).encode("ascii")
 
 
 def _encode_host(name: str) -> str:
