@@ -31,10 +31,10 @@ from transformers import AutoConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalG
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import eyechart as ec
+from eyechart.models.hf import HfOptions
 from eyechart.models.hf.decode import Decoder, Row
 from eyechart.models.hf.engine import BatchLimits, Engine
 from eyechart.models.hf.model import HfModel
-from eyechart.models.hf.options import HfOptions
 from eyechart.models.hf.speed import speed_up
 from eyechart.models.hf.weights import Checkpoint, choose_limits
 

@@ -10,8 +10,8 @@ import eyechart.runs.options as now
 import eyechart.model.chat as chat
 import eyechart.model, eyechart.run
 from eyechart.run import Run
-from eyechart.model.hf.options import HfOptions
-from eyechart.models.hf.options import HfOptions as SameOptions
+from eyechart.model.hf import HfOptions
+from eyechart.models.hf import HfOptions as SameOptions
 assert former is now and now.__spec__.name == "eyechart.runs.options"
 assert chat.__name__ == "eyechart.models.chat" and Run is ec.Run and HfOptions is SameOptions
 assert ec.run.__name__ == "run" and ec.model.__name__ == "model"

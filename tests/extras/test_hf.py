@@ -36,7 +36,7 @@ def test_batch_1_says_what_generate_says(llava: Path, one_by_one: list[str]) -> 
     processor = AutoProcessor.from_pretrained(llava)
     for request, said in zip(QUESTIONS[:4], one_by_one, strict=False):
         [turn] = request.messages
-        from eyechart.models.hf.chat import _as_turn
+        from eyechart.models.hf.model import _as_turn
 
         inputs = processor.apply_chat_template(
             [_as_turn(turn)], tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"

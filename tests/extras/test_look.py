@@ -18,7 +18,7 @@ from extras.architectures import make_llava
 from eyechart.engine.look import _write_message
 from eyechart.look.dialogue import TOOL, Ask, Heard, start
 from eyechart.look.wording import fill_words
-from eyechart.models.hf.chat import _as_turn
+from eyechart.models.hf.model import _as_turn
 from eyechart.runs.plan import make_rules
 
 WORDS = "zoom: 'Zoom into the corner with the shape, then answer.'\n"

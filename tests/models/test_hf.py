@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import MissingExtra, UsageError
-from eyechart.models.hf.options import HfOptions
+from eyechart.models.hf import HfOptions
 from eyechart.models.specs import make_model
 from eyechart.runs.models import read_model
 

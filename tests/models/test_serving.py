@@ -368,7 +368,7 @@ def test_arguments_reach_the_command_and_stay_out_of_it_where_they_are_ours(tmp_
     assert isinstance(plan.model, Served)
     program = plan.model.find_program()
     assert program is not None
-    command = plan.model._build_all(program, 9)
+    command = plan.model._build_command(program, 9)
     assert command[1:] == [
         "serve", "--model-path", "org/name", "--host", "127.0.0.1", "--port", "9",
         "--served-model-name", "org/name", "--tp", "2",

@@ -37,7 +37,12 @@ def main(log: str, command: list[str]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)  # a handler, which the command does not inherit as it would an "ignore"
-    _adopt_orphans()
+    if sys.platform.startswith(
+        "linux"
+    ):  # processes whose parent ends become our children: none gets out of sight
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     target = os.open(log, os.O_RDWR | os.O_CREAT, 0o600)
     os.lseek(target, 0, os.SEEK_END)
     server = subprocess.Popen(  # noqa: S603
@@ -90,7 +95,9 @@ def _end(server: subprocess.Popen[bytes], said: int, log: int) -> int:
     until = time.monotonic() + _LAST_S
     while _list_descendants() and time.monotonic() < until:  # those of helpers that have ended since
         _signal_all(server, signal.SIGKILL)
-        _bury()
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:  # take note of the end of adopted ones
+                pass
         time.sleep(0.02)
     while select.select([said], [], [], 0)[0] and _copy(said, log):
         pass
@@ -104,15 +111,6 @@ def _signal_all(server: subprocess.Popen[bytes], number: int) -> None:
     for pid in _list_descendants():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-def _adopt_orphans() -> None:
-    """Have processes whose parent ends become our children, so that none gets out of sight."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def _list_descendants() -> list[int]:
@@ -136,15 +134,6 @@ def _list_descendants() -> list[int]:
         found += below
         todo += below
     return found
-
-
-def _bury() -> None:
-    """Take note of the end of adopted processes."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return
 
 
 if __name__ == "__main__":

@@ -152,15 +152,14 @@ def is_taken(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-def is_healthy(port: int, path: str = "/health", timeout_s: float = 5.0) -> bool:
+def is_healthy(port: int) -> bool:
     """Whether the server at a port of this machine says that it is ready."""
-    status, _ = _get(port, path, timeout_s)
-    return status == 200
+    return _get(port, "/health", 5.0)[0] == 200
 
 
-def list_served(port: int, timeout_s: float = 1.0) -> list[str]:
+def list_served(port: int) -> list[str]:
     """The models that a server at a port of this machine lists; empty if there is none."""
-    status, content = _get(port, "/v1/models", timeout_s)
+    status, content = _get(port, "/v1/models", 1.0)
     with contextlib.suppress(ValueError, RecursionError):
         return read_served(content) if status == 200 else []
     return []

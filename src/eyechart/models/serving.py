@@ -13,7 +13,6 @@ import importlib.util
 import shutil
 import sys
 import time
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.models.environment import list_for_server
-from eyechart.models.fingerprint import find_weights, hash_checkpoint
+from eyechart.models.hf import find_weights, hash_checkpoint
 from eyechart.models.openai import OpenAI
 from eyechart.models.process import (
     ServerProcess,
@@ -62,6 +61,8 @@ class Served(OpenAI):
     program: ClassVar[str]  # the command that is looked for
     install: ClassVar[str]
     usual_port: ClassVar[int]  # of `official_url`, where one may be running already
+    before_weights: ClassVar[tuple[str, ...]] = ("serve",)
+    takes_name: ClassVar[bool] = True  # that the model goes by; else it goes by its weights
     false_is: ClassVar[str] = "--no-"  # before the name of an argument that is false; empty: it is left out
     url_variables: ClassVar[tuple[str, ...]] = ()
     batch_api: ClassVar[str] = ""
@@ -93,10 +94,6 @@ class Served(OpenAI):
         self._sha256 = hash_checkpoint(folder) if folder.is_dir() else ""
 
     # -- what a server defines
-
-    @abstractmethod
-    def build_command(self, program: Sequence[str], weights: str, port: int) -> list[str]:
-        """The command up to the user's own arguments."""
 
     def find_program(self) -> list[str] | None:
         """The program that serves, if it is installed: in this environment first."""
@@ -143,7 +140,7 @@ class Served(OpenAI):
         """Return when the model can be asked; raises an error with the end of the log if it cannot."""
         if self._is_given or self._process is not None:
             return
-        if not self._arguments and await asyncio.to_thread(self._is_served_already):
+        if not self._arguments and self.model in await asyncio.to_thread(list_served, self.usual_port):
             print_note(
                 f"note: {self.name} is asked at {self.base_url}, where it is served already; "
                 "to start another server: --param serve.port=N"
@@ -157,7 +154,7 @@ class Served(OpenAI):
                 "if it runs on another machine: --base-url URL",
                 is_fatal=True,
             )
-        self._key = (self.provider, *self._build_all(program, 0))
+        self._key = (self.provider, *self._build_command(program, 0))
         if (left := await asyncio.to_thread(take_server, self._key)) is not None:
             self._process, self._port = left
         else:
@@ -169,11 +166,12 @@ class Served(OpenAI):
                     is_fatal=True,
                 )
             env = list_for_server(self.key_variable)
-            self._process = ServerProcess(self._build_all(program, self._port), self._log, env)
+            self._process = ServerProcess(self._build_command(program, self._port), self._log, env)
             self._process.start()
             await self._wait_until_ready(self._process)
         self._is_ready = True
-        self._move_to(f"http://127.0.0.1:{self._port}/v1")
+        self.base_url, self.proxy = f"http://127.0.0.1:{self._port}/v1", None
+        self._url = self.build_url()
 
     async def _wait_until_ready(self, process: ServerProcess) -> None:
         began, limit_s = time.monotonic(), float(self._arguments.get("startup_timeout", 3600))
@@ -216,17 +214,13 @@ class Served(OpenAI):
 
     # -- helpers
 
-    def _is_served_already(self) -> bool:
-        return self.model in list_served(self.usual_port)
-
-    def _move_to(self, url: str) -> None:
-        self.base_url, self.proxy = url, None
-        self._url = self.build_url()
-
-    def _build_all(self, program: Sequence[str], port: int) -> list[str]:
+    def _build_command(self, program: Sequence[str], port: int) -> list[str]:
         own = {"executable", "port", "startup_timeout"}
         more = {name: value for name, value in self._arguments.items() if name not in own}
-        return [*self.build_command(program, self._weights, port), *write_flags(more, false_is=self.false_is)]
+        address = ["--host", "127.0.0.1", "--port", str(port)]
+        address += ["--served-model-name", self.model] if self.takes_name else []
+        flags = write_flags(more, false_is=self.false_is)
+        return [*program, *self.before_weights, self._weights, *address, *flags]
 
     def _explain_end(self, process: ServerProcess, when: str) -> ModelError:
         return ModelError(
@@ -300,10 +294,6 @@ class Vllm(Served):
     official_url = "http://127.0.0.1:8000/v1"
     key_variable = "VLLM_API_KEY"
 
-    def build_command(self, program: Sequence[str], weights: str, port: int) -> list[str]:
-        address = ["--host", "127.0.0.1", "--port", str(port)]
-        return [*program, "serve", weights, *address, "--served-model-name", self.model]
-
 
 @model("sglang")
 class Sglang(Served):
@@ -317,6 +307,7 @@ class Sglang(Served):
     usual_port = 30000
     official_url = "http://127.0.0.1:30000/v1"
     key_variable = "SGLANG_API_KEY"
+    before_weights = ("--model-path",)
     false_is = ""
 
     def find_program(self) -> list[str] | None:
@@ -327,10 +318,6 @@ class Sglang(Served):
             return [*found, "serve"] if (found := super().find_program()) else None
         is_python = Path(str(chosen)).name.startswith("python")
         return [str(chosen), "-m", "sglang.launch_server"] if is_python else [str(chosen), "serve"]
-
-    def build_command(self, program: Sequence[str], weights: str, port: int) -> list[str]:
-        address = ["--host", "127.0.0.1", "--port", str(port)]
-        return [*program, "--model-path", weights, *address, "--served-model-name", self.model]
 
 
 @model("hf-serve")
@@ -345,6 +332,7 @@ class HfServe(Served):
     usual_port = 8000
     official_url = "http://127.0.0.1:8000/v1"
     key_variable = "HF_SERVE_API_KEY"
+    takes_name = False
 
     @staticmethod
     def choose_concurrency(arguments: Mapping[str, Any]) -> int | None:
@@ -353,6 +341,3 @@ class HfServe(Served):
 
     def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         return {**super().build_fields(parameters, extra), "model": self._weights}  # its only name for them
-
-    def build_command(self, program: Sequence[str], weights: str, port: int) -> list[str]:
-        return [*program, "serve", weights, "--host", "127.0.0.1", "--port", str(port)]

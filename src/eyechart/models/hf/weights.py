@@ -13,11 +13,10 @@ import torch
 import transformers
 
 from eyechart.errors import UsageError
-from eyechart.models.fingerprint import find_weights, hash_checkpoint
+from eyechart.models.hf import HfOptions, find_weights, hash_checkpoint
 from eyechart.models.hf.decode import Decoder, Sampling, Tensor
 from eyechart.models.hf.engine import BatchLimits
 from eyechart.models.hf.kept import leave_model, take_model
-from eyechart.models.hf.options import HfOptions
 from eyechart.models.hf.speed import speed_up
 
 
