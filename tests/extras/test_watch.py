@@ -19,8 +19,7 @@ from extras.test_tiny_vlm import COLOURS, SHAPES, draw_shape
 from eyechart import baselines
 from eyechart.integrations.transformers import EvaluateCheckpoints
 from eyechart.models.hf import kept, speed, weights
-from eyechart.models.hf import model as hf_model
-from eyechart.models.hf.model import decode_image
+from eyechart.models.hf.model import Chat, decode_image
 from support.pages import read_blocks
 
 TINY = Path(baselines.__file__).parent / "tiny_vlm"
@@ -126,7 +125,7 @@ def test_all_in_one_process_with_one_model(
     """Loaded once, each question prepared once, and the replies are those of the training's own weights."""
     place, source, _ = trained
     loaded, prepared = [], []
-    load, encode = weights._load_model, hf_model.Chat.encode
+    load, encode = weights._load_model, Chat.encode
 
     def note_load(checkpoint: Any) -> Any:
         loaded.append(checkpoint.where)
@@ -137,7 +136,7 @@ def test_all_in_one_process_with_one_model(
         return encode(self, messages)
 
     monkeypatch.setattr(weights, "_load_model", note_load)
-    monkeypatch.setattr(hf_model.Chat, "encode", note_encode)
+    monkeypatch.setattr(Chat, "encode", note_encode)
     [again] = watch(place, source, out=str(tmp_path / "runs")).curves()
     [first] = watch(place, source).curves()
     n_images = len({result.sent[0]["sha256"] for result in ec.Run(again.points[0].run).samples()})
