@@ -313,10 +313,9 @@ class Samples(_Wrapper, Sequence[Sample]):
 
     def __getitem__(self, at: int | slice) -> Sample | tuple[Sample, ...]:
         if self._all is None and isinstance(at, int) and at >= 0:
-            try:
-                return next(islice(self.source, at, None))
-            except StopIteration:
-                raise IndexError(f"{self.name} has fewer than {at + 1} samples") from None
+            if (found := next(islice(self.source, at, None), None)) is None:
+                raise IndexError(f"{self.name} has fewer than {at + 1} samples")
+            return found
         return self._read()[at]
 
     def _read(self) -> tuple[Sample, ...]:
@@ -406,8 +405,7 @@ def _select(
             found.add(sample.id)
         texts = {key: to_text(sample.meta.get(key)) for key in where}
         for key, text in texts.items():
-            if text and len(values[key]) < _VALUES_REMEMBERED:
-                values[key].add(text)
+            values[key].update([text] if text and len(values[key]) < _VALUES_REMEMBERED else ())
         keys.update(sample.meta if where else ())
         if all(text in accepted[key] for key, text in texts.items()):
             yield sample
@@ -417,11 +415,10 @@ def _select(
     if missing := sorted((ids or frozenset()) - found):
         hint = suggest_name(missing[0], known, otherwise=f"ids look like {', '.join(known[:5])}")
         raise UsageError(f"--ids: no sample {', '.join(missing[:5])}", hint=hint)
-    for key in where:
-        if key not in keys:
-            have = f"samples have: {', '.join(sorted(keys)[:_VALUES_SHOWN]) or 'nothing'}"
-            hint = suggest_name(key, sorted(keys), otherwise=have)
-            raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
+    if unknown := next((key for key in where if key not in keys), ""):
+        have = f"samples have: {', '.join(sorted(keys)[:_VALUES_SHOWN]) or 'nothing'}"
+        hint = suggest_name(unknown, sorted(keys), otherwise=have)
+        raise UsageError(f"--where {unknown}=...: no sample has {unknown!r}", hint=hint)
     if not n:
         shown = {key: ", ".join(sorted(several)[:_VALUES_SHOWN]) for key, several in values.items()}
         hint = "; ".join(f"{key} is one of {text}" for key, text in shown.items())

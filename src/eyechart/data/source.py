@@ -257,7 +257,7 @@ def detect_rows(
     problems: list[DataError] = []
     blobs = {*ALIASES["image"], *_list_named_columns(options.fields, "image"), *images}
     first: list[Row] = []
-    rows: Iterator[Row] | None = None
+    rows: Iterator[Row] = iter(())
     try:
         rows = reader.rows(blobs, problems.append)
         first.extend(islice(rows, _DETECTION_ROWS))
@@ -265,16 +265,14 @@ def detect_rows(
             missing = {name for name in _list_named_columns(options.fields) if "," not in name}
             missing.difference_update(*(row.values for row in first))
             while missing and (row := next(rows, None)) is not None:
-                if missing.intersection(row.values):
-                    missing.difference_update(row.values)
-                    first.append(row)
+                first += [row] * (not missing.isdisjoint(row.values))
+                missing.difference_update(row.values)
     except DataError as problem:  # if some rows were read, it is raised again when they all are
         problems.append(problem)
     if not first:
         raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="it has only a header")
     columns = reader.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
-    further = _skip_problems(rows) if rows is not None else ()
-    return detect(path, format, encoding, columns, first, options, further=further)
+    return detect(path, format, encoding, columns, first, options, further=_skip_problems(rows))
 
 
 def _skip_problems(rows: Iterable[Row]) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from eyechart.errors import DataError
 from eyechart.placeholders import place_images
+from eyechart.prompt.published import write_frame
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
 
@@ -60,12 +61,7 @@ def _text(sample: Sample) -> str:
     hint = f"Hint: {sample.hint}\n" if sample.hint else ""
     if sample.choices_text:
         return f"{hint}{sample.question}\n{sample.choices_text}"
-    if sample.choices:
-        options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items())
-        # The space before the last line end is part of the published format.
-        closing = "Please select the correct answer from the options above. \n"
-        return f"{hint}Question: {sample.question}\nOptions:\n{options}{closing}"
-    return f"{hint}{sample.question}"
+    return write_frame(sample) if sample.choices else f"{hint}{sample.question}"
 
 
 def with_system(prompt: Prompt, text: str) -> Prompt:

@@ -8,6 +8,7 @@ any other and need no other prompt (eyechart.data.images.substitutes).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from eyechart.errors import DataError, UsageError
@@ -49,17 +50,14 @@ def drop_images(prompt: Prompt) -> Prompt:
 def _drop_parts(parts: Sequence[Part]) -> tuple[str, ...]:
     """The texts; two with an image between them become one."""
     kept: list[str] = []
-    is_cut = False  # an image stood before this part
-    for part in parts:
+    for before, part in pairwise(("", *parts)):
         if not isinstance(part, str):
-            is_cut = True
             continue
         text = drop_placeholders(part)
-        if is_cut and kept:
+        if kept and not isinstance(before, str):
             kept[-1] = _join_cut(kept[-1], text)
         elif text.strip() or not part.strip():
             kept.append(text)
-        is_cut = False
     return tuple(kept)
 
 
@@ -87,9 +85,8 @@ def describe_images(prompt: Prompt, find_texts: FindTexts, kind: Literal["captio
             return turns
         refuse_hidden_images(turns, sample, kind)
         texts = _word_texts(find_texts(sample), len(sample.images), kind)
-        shown: dict[Part, str] = {}
-        for image, text in zip(sample.images, texts, strict=True):
-            shown.setdefault(image, text)
+        pairs = zip(reversed(sample.images), reversed(texts), strict=True)
+        shown: dict[Part, str] = dict(pairs)  # the first text of an image counts
         return [Message(turn.role, _describe_parts(turn.parts, shown)) for turn in turns]
 
     return prompted
@@ -97,12 +94,10 @@ def describe_images(prompt: Prompt, find_texts: FindTexts, kind: Literal["captio
 
 def refuse_hidden_images(turns: Sequence[Message], sample: Sample, kind: str) -> None:
     """Refuse an input in place of images if the prompt does not show the sample's images."""
-    if any(part in sample.images for turn in turns for part in turn.images):
-        return
-    raise UsageError(
-        f"--input {kind} replaces images, but the prompt sends none (sample {sample.id})",
-        hint="leave out --input, or choose settings or a prompt template that send the images",
-    )
+    if not any(part in sample.images for turn in turns for part in turn.images):
+        what = f"--input {kind} replaces images, but the prompt sends none (sample {sample.id})"
+        hint = "leave out --input, or choose settings or a prompt template that send the images"
+        raise UsageError(what, hint=hint)
 
 
 def _word_texts(texts: Sequence[str], n_images: int, kind: str) -> list[str]:
@@ -111,14 +106,13 @@ def _word_texts(texts: Sequence[str], n_images: int, kind: str) -> list[str]:
     >>> _word_texts(["a bus"], 1, "caption"), _word_texts(["EXIT", ""], 2, "ocr")
     (['[Caption of the image: a bus]'], ['[Text in image 1: EXIT]', '[Text in image 2: none]'])
     """
-    of = _LABELS[kind]
+    names = ["the images"]  # one text for all: at the place of the first
     if n_images == 1:
         names = ["the image"]
     elif len(texts) == n_images:
         names = [f"image {number}" for number in range(1, n_images + 1)]
-    else:
-        names = ["the images"]  # one text for all: at the place of the first
-    worded = [f"[{of} {name}: {text.strip() or 'none'}]" for name, text in zip(names, texts, strict=True)]
+    pairs = zip(names, texts, strict=True)
+    worded = [f"[{_LABELS[kind]} {name}: {text.strip() or 'none'}]" for name, text in pairs]
     return worded + [""] * (n_images - len(worded))
 
 

@@ -54,15 +54,17 @@ def frame(closing: str = SELECT, *, hint: bool = True, in_place: bool = False) -
     """
 
     def prompt(sample: Sample) -> list[Message]:
-        before = f"Hint: {sample.hint}\n" if hint and sample.hint else ""
-        text = f"{before}Question: {sample.question}\n"
-        if sample.choices:
-            text += f"Options:\n{list_options(sample)}{closing}"
-        if in_place:
-            return [Message("user", put_in_place(text, sample))]
-        return [Message("user", (*sample.images, text))]
+        text = write_frame(sample, closing, hint=hint)
+        return [Message("user", put_in_place(text, sample) if in_place else (*sample.images, text))]
 
     return prompt
+
+
+def write_frame(sample: Sample, closing: str = SELECT, *, hint: bool = True) -> str:
+    """The text of VLMEvalKit's frame."""
+    before = f"Hint: {sample.hint}\n" if hint and sample.hint else ""
+    options = f"Options:\n{list_options(sample)}{closing}" if sample.choices else ""
+    return f"{before}Question: {sample.question}\n{options}"
 
 
 def choose(closing: str = LETTER) -> Prompt:

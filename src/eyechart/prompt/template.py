@@ -16,16 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import (
-    StrictUndefined,
-    Template,
-    TemplateError,
-    TemplateSyntaxError,
-    UndefinedError,
-    meta,
-    nodes,
-)
-from jinja2.exceptions import SecurityError
+from jinja2 import StrictUndefined, Template, TemplateError, UndefinedError, meta, nodes
+from jinja2.exceptions import SecurityError, TemplateSyntaxError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
@@ -73,10 +65,9 @@ def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Promp
             text = _render(compiled, values)
         except Exception as err:  # filters can raise anything
             raise _failed(sample, err) from err
-        parts: Sequence[str | ImageRef]
-        parts = (
-            _cut_at_images(text, sample, nonce) if places_images else fill_placeholders(text, sample.images)
-        )
+        parts: Sequence[str | ImageRef] = fill_placeholders(text, sample.images)
+        if places_images:
+            parts = _cut_at_images(text, sample, nonce)
         if not any(not isinstance(part, str) or part.strip() for part in parts):
             raise DataError(f"sample {sample.id}: the template renders an empty prompt")
         return [Message("user", tuple(part for part in parts if part != ""))]
@@ -116,20 +107,18 @@ def read_template(text_or_path: str) -> str:
     try:
         path = Path(text_or_path).expanduser()
         if path.is_file():
-            return _read(path)
+            return _read_file(path)
     except (OSError, ValueError, RuntimeError):  # too long for a path, or NUL: a text
         return text_or_path
     if _FILE_NAME.fullmatch(text_or_path):
-        raise UsageError(
-            f"--prompt-template {shorten(text_or_path)}: no such file",
-            hint="use the path of a file, or the text of the template",
-        )
+        hint = "use the path of a file, or the text of the template"
+        raise UsageError(f"--prompt-template {shorten(text_or_path)}: no such file", hint=hint)
     if not text_or_path.strip():
         raise UsageError("--prompt-template is empty", hint="e.g. '{{ question }}'")
     return text_or_path
 
 
-def _read(path: Path) -> str:
+def _read_file(path: Path) -> str:
     if path.stat().st_size > _MAX_TEMPLATE_BYTES:
         raise UsageError(f"{path}: too large for a template", hint="check the path")
     try:
@@ -149,10 +138,10 @@ def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
         _refuse_unknown(tree, named, known)
         return sandbox.from_string(tree), named
     except TemplateSyntaxError as err:
-        raise UsageError(
-            f"the template, line {err.lineno}: {shorten(err.message or '')}",
-            hint=_suggest_filter(err.message or ""),
-        ) from err
+        what, hint = err.message or "", ""
+        if found := re.search(r"[Nn]o filter named '([^']*)'", what):
+            hint = f"{suggest_name(found[1], list(_FILTERS))} filters: {', '.join(_FILTERS)}".strip()
+        raise UsageError(f"the template, line {err.lineno}: {shorten(what)}", hint=hint) from err
     except (SyntaxError, MemoryError, RecursionError) as err:  # Python allows about 20 nested loops
         hint = "use fewer nested loops and brackets"
         raise UsageError(f"the template is nested too deeply: {shorten(str(err))}", hint=hint) from err
@@ -176,34 +165,19 @@ def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
     for name in sorted(named):
         if name in known or _IMAGE.fullmatch(name):
             continue
-        lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == name]
-        names = f"known names: {join_names(sorted(known - _GLOBALS), 40)}"
-        if name in _GOLDS:
-            names = "the answer must not be in the prompt"
-        near = suggest_name(name, sorted(known)) if name not in _GOLDS else ""
-        raise UsageError(
-            f"the template, line {min(lines, default=1)}: unknown name {quote_value(name)}",
-            hint=f"{near} {names}".strip(),
-        )
-
-
-def _suggest_filter(message: str) -> str:
-    """The known filters, if an unknown one was used."""
-    found = re.search(r"[Nn]o filter named '([^']*)'", message)
-    if found is None:
-        return ""
-    return f"{suggest_name(found[1], list(_FILTERS))} filters: {', '.join(_FILTERS)}".strip()
+        line = min((node.lineno for node in tree.find_all(nodes.Name) if node.name == name), default=1)
+        hint = "the answer must not be in the prompt"
+        if name not in _GOLDS:
+            names = f"known names: {join_names(sorted(known - _GLOBALS), 40)}"
+            hint = f"{suggest_name(name, sorted(known))} {names}".strip()
+        raise UsageError(f"the template, line {line}: unknown name {quote_value(name)}", hint=hint)
 
 
 def _failed(sample: Sample, err: Exception) -> DataError:
-    hint = ""
-    if isinstance(err, UndefinedError):
-        n_images = len(sample.images)
-        if (found := re.search(r"'(image[0-9]+)'", str(err))) is not None:
-            many = f"{n_images} image{'s' * (n_images != 1)}"
-            hint = f"it has {many}: put {{% if n_images ... %}} around {found[1]}"
-        else:
-            hint = "test it with {% if ... is defined %}"
+    hint = "test it with {% if ... is defined %}" if isinstance(err, UndefinedError) else ""
+    if hint and (found := re.search(r"'(image[0-9]+)'", str(err))):
+        many = f"{len(sample.images)} image{'s' * (len(sample.images) != 1)}"
+        hint = f"it has {many}: put {{% if n_images ... %}} around {found[1]}"
     why = shorten(str(err)) or type(err).__name__
     return DataError(f"sample {sample.id}: the template: {why}", hint=hint)
 
@@ -311,7 +285,5 @@ def _refuse_foreign(tree: nodes.Template) -> None:
         is_known = isinstance(node, (*_NODES, nodes.Helper)) and not isinstance(node, nodes.NSRef)
         if not is_known or (isinstance(node, nodes.For) and node.recursive):
             what = "a recursive loop" if is_known else type(node).__name__
-            raise UsageError(
-                f"the template, line {node.lineno}: {what} is not supported",
-                hint="supported: values, if, for, set and filters",
-            )
+            hint = "supported: values, if, for, set and filters"
+            raise UsageError(f"the template, line {node.lineno}: {what} is not supported", hint=hint)

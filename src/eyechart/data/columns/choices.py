@@ -15,7 +15,7 @@ ROTATION_OFFSET = 1_000_000  # as published: rotation i of a numbered question i
 
 # How a letter can be marked; the style that finds most letters, from A on, is used.
 _STYLES = ("({})", "（{}）", "[{}]", "{}.", "{}．", "{})", "{}）", "{}:", "{}：", "{}、")
-_BARE = re.compile(r"([A-Z])[ \t]+(?=\S)")
+_BARE = re.compile(r"([A-Z])[ \t]+(\S.*)", re.DOTALL)
 
 
 def parse_choices(block: str) -> dict[str, str]:
@@ -26,13 +26,8 @@ def parse_choices(block: str) -> dict[str, str]:
     >>> parse_choices("A. Bright gold  B. Matte black \nC. Bluish-green")
     {'A': 'Bright gold', 'B': 'Matte black', 'C': 'Bluish-green'}
     """
-    best: dict[str, str] = {}
-    for style in _STYLES:
-        if style.format("A") not in block:
-            continue
-        found = _parse_marked(block, style)
-        if len(found) > len(best):
-            best = found
+    found = (_parse_marked(block, style) for style in _STYLES if style.format("A") in block)
+    best = max(found, key=len, default={})
     return best if len(best) > 1 else _parse_bare(block) or best
 
 
@@ -59,21 +54,18 @@ def parse_numbered(block: str) -> list[str]:
     (['red', 'blue'], ['red', 'blue'], [])
     """
     lines = [line.strip() for line in block.splitlines() if line.strip()]
-    if len(lines) == 1:
-        before, *parts = _NUMBER_IN_LINE.split(lines[0])
-        numbers, texts = ([], []) if before else (parts[::2], parts[1::2])
-    else:
-        found = [match for line in lines if (match := _NUMBERED_LINE.fullmatch(line))]
-        numbers, texts = (
-            ([], []) if len(found) < len(lines) else ([m[1] for m in found], [m[2] for m in found])
-        )
-    is_counted = len(numbers) > 1 and [*map(int, numbers)] == [*range(1, len(numbers) + 1)]
-    return [text.strip() for text in texts] if is_counted else []
+    before, *parts = _NUMBER_IN_LINE.split(block.strip())
+    marked = [("", "")] if before else list(zip(parts[::2], parts[1::2], strict=True))
+    if len(lines) != 1:
+        matches = [_NUMBERED_LINE.fullmatch(line) for line in lines]
+        marked = [(match[1], match[2]) if match else ("", "") for match in matches]
+    is_counted = len(marked) > 1 and [int(one or 0) for one, _ in marked] == [*range(1, len(marked) + 1)]
+    return [text.strip() for _, text in marked] if is_counted else []
 
 
 def _parse_marked(block: str, style: str, letters: str = LETTERS) -> dict[str, str]:
     at_line_start = {
-        letter: [match.span() for match in re.finditer(_marker(style, letter, r"^\s*"), block, re.MULTILINE)]
+        letter: [match.span() for match in _find_marks(style, letter, r"^\s*").finditer(block)]
         for letter in letters
         if style.format(letter) in block
     }
@@ -82,7 +74,7 @@ def _parse_marked(block: str, style: str, letters: str = LETTERS) -> dict[str, s
     for index, letter in enumerate(letters):
         span = next((span for span in at_line_start.get(letter, ()) if span[0] >= position), None)
         if span is None and _may_be_inline(block, at_line_start, letters[index + 1 :], position):
-            match = re.compile(_marker(style, letter, r"(?<=\s)")).search(block, position)
+            match = _find_marks(style, letter, r"(?<=\s)").search(block, position)
             span = match.span() if match else None
         if span is None:
             break
@@ -91,8 +83,8 @@ def _parse_marked(block: str, style: str, letters: str = LETTERS) -> dict[str, s
     return _texts(block, marks, at_line_start)
 
 
-def _marker(style: str, letter: str, before: str) -> str:
-    return before + re.escape(style.format(letter))
+def _find_marks(style: str, letter: str, before: str) -> re.Pattern[str]:
+    return re.compile(before + re.escape(style.format(letter)), re.MULTILINE)
 
 
 def _may_be_inline(
@@ -122,14 +114,10 @@ def _texts(
 
 def _parse_bare(block: str) -> dict[str, str]:
     """``A Cast iron``: accepted only if every line begins with the next letter."""
-    choices = {}
     lines = [line.strip() for line in block.splitlines() if line.strip()]
-    for letter, line in zip(LETTERS, lines, strict=False):
-        match = _BARE.match(line)
-        if match is None or match[1] != letter:
-            return {}
-        choices[letter] = line[match.end() :].strip()
-    return choices if len(choices) == len(lines) > 1 else {}
+    found = [match for line in lines if (match := _BARE.fullmatch(line))]
+    is_counted = [match[1] for match in found] == [*LETTERS[: len(lines)]]
+    return {match[1]: match[2].strip() for match in found} if is_counted and len(lines) > 1 else {}
 
 
 def label_choices(texts: Sequence[str | None]) -> dict[str, str]:
@@ -145,15 +133,11 @@ def label_choices(texts: Sequence[str | None]) -> dict[str, str]:
 
 
 def _strip_prefixes(lettered: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    for style in _STYLES:
-        if len(lettered) > 1 and all(
-            text is not None and text.lstrip().startswith(style.format(letter))
-            for letter, text in lettered.items()
-        ):
-            return {
-                letter: (text or "").strip().removeprefix(style.format(letter)).lstrip()
-                for letter, text in lettered.items()
-            }
+    texts = {letter: (text or "").strip() for letter, text in lettered.items()}
+    for style in _STYLES if len(lettered) > 1 else ():
+        marks = {letter: style.format(letter) for letter in lettered}
+        if all(text.startswith(marks[letter]) for letter, text in texts.items()):
+            return {letter: text.removeprefix(marks[letter]).lstrip() for letter, text in texts.items()}
     return lettered
 
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,7 +31,6 @@ from eyechart.data.files.hub import (
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.types import Card
 
-_CHUNK_BYTES = 1 << 22
 _CARD_CHARS = 100_000
 _ALWAYS = ("README.md", "LICENSE", "LICENSE.md", "LICENSE.txt")
 
@@ -38,35 +38,29 @@ _ALWAYS = ("README.md", "LICENSE", "LICENSE.md", "LICENSE.txt")
 def find_local(card: Card) -> Path | None:
     """The benchmark's file in `$LMUData`, `~/LMUData` or here, or its copy in the hub's cache, if any."""
     for name in filter(None, (card.file, *card.files)):
-        try:
+        with suppress(UnknownFile):
             return find_file(name).path
-        except UnknownFile:
-            continue
     places: dict[str, str] = {}
     for one in (*card.hub, *card.copies):
         place, _, part = one.partition(":")
         places.setdefault(place, part)
-    for place, part in places.items():
-        folder = find_snapshot(place)
-        if folder is not None and _has_part(folder, part):
-            return folder
-    return None
+    snapshots = ((find_snapshot(place), part) for place, part in places.items())
+    return next((folder for folder, part in snapshots if folder and _has_part(folder, part)), None)
 
 
 def _has_part(folder: Path, part: str) -> bool:
     """Whether a snapshot has this part, and not only others of the same repository."""
     if names_file(part) or find_part_files(folder, part):
         return bool(find_part_files(folder, part))
-    return not find_part_files(folder, "") or _declares_split(folder, part.rpartition("/")[2])
-
-
-def _declares_split(folder: Path, split: str) -> bool:
-    """Whether the card of a data set gives the split files with names of their own."""
+    if not find_part_files(folder, ""):
+        return True
+    # The card of a data set may give the split files with names of their own.
     try:
         card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")[:_CARD_CHARS]
     except OSError:
         return False
-    return re.search(rf"^\s*-?\s*split:\s*{re.escape(split)}\s*$", card, re.MULTILINE) is not None
+    split = re.escape(part.rpartition("/")[2])
+    return re.search(rf"^\s*-?\s*split:\s*{split}\s*$", card, re.MULTILINE) is not None
 
 
 def find_snapshot(place: str) -> Path | None:
@@ -147,11 +141,8 @@ def refuse_offline(place: str, without: str = "") -> None:
         hint = "; ".join(filter(None, ("unset it to download", without)))
         raise DataError(f"{place}: HF_HUB_OFFLINE is set", hint=hint)
     if not is_reachable(constants.ENDPOINT):
-        mirror = "HF_ENDPOINT=URL sets a mirror, HTTPS_PROXY a proxy"
-        raise DataError(
-            f"{place}: the hub cannot be reached ({constants.ENDPOINT})",
-            hint="; ".join(filter(None, (mirror, without))),
-        )
+        hint = "; ".join(filter(None, ("HF_ENDPOINT=URL sets a mirror, HTTPS_PROXY a proxy", without)))
+        raise DataError(f"{place}: the hub cannot be reached ({constants.ENDPOINT})", hint=hint)
 
 
 def _raise_explained(place: str, err: Exception) -> NoReturn:
@@ -165,8 +156,7 @@ def choose_files(repository: Repository, parts: Sequence[str]) -> list[RemoteFil
     names = [file.name for file in repository.files]
     wanted: set[str] = set()
     for part in parts:
-        chosen = choose_part_files(names, part) if part else []
-        if not chosen:
+        if not part or not (chosen := choose_part_files(names, part)):
             return list(repository.files)
         wanted.update(chosen)
     return [file for file in repository.files if file.name in wanted or file.name in _ALWAYS]
@@ -180,29 +170,25 @@ def download(
     What is there already is not fetched again; an interrupted download goes on where it was.
     """
     hub = _import_hub()
-    files = list(files)
     if to is not None and to.exists() and not to.is_dir():
         raise UsageError(f"{to} is not a folder", hint="give a folder with --to")
-    progress = hub.utils.are_progress_bars_disabled()
-    if not show and not progress:
+    is_hidden = not show and not hub.utils.are_progress_bars_disabled()
+    if is_hidden:
         hub.utils.disable_progress_bars()
+    # In the cache by the branch, so that it is found again; files are those of the commit.
+    revision = repository.revision if to is not None else None
+    names = [escape(file.name) for file in files]
     try:
-        folder = Path(
+        return Path(
             hub.snapshot_download(
-                repository.place,
-                repo_type="dataset",
-                # In the cache by the branch, so that it is found again; files are those of the commit.
-                revision=repository.revision if to is not None else None,
-                allow_patterns=[escape(file.name) for file in files],
-                local_dir=to,
+                repository.place, repo_type="dataset", revision=revision, allow_patterns=names, local_dir=to
             )
         )
     except Exception as err:  # the library raises many kinds
         _raise_explained(repository.place, err)
     finally:
-        if not show and not progress:
+        if is_hidden:
             hub.utils.enable_progress_bars()
-    return folder
 
 
 def verify(folder: Path, files: Iterable[RemoteFile], progress: Callable[[int], None] | None = None) -> int:
@@ -229,8 +215,6 @@ def _find_problem(path: Path, file: RemoteFile) -> str:
         return f"{path.stat().st_size:,} bytes, expected {file.n_bytes:,}"
     if not file.sha256:
         return ""
-    digest = hashlib.sha256()
     with path.open("rb") as opened:
-        while chunk := opened.read(_CHUNK_BYTES):
-            digest.update(chunk)
+        digest = hashlib.file_digest(opened, "sha256")
     return "" if digest.hexdigest() == file.sha256 else "its checksum is not the published one"

@@ -25,6 +25,10 @@ SUFFIXES = {
 _METADATA = (
     "metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet", "metadata.json", "metadata.xlsx",
 )  # fmt: skip
+_EXPECTED = (
+    "expected metadata.jsonl, or one .tsv, .csv, .xlsx, .jsonl, .json or .parquet file; for images with one "
+    'question for all: --ask "What is the total?"'
+)
 _LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet", ".xlsx")
 
 
@@ -52,10 +56,9 @@ def resolve_origin(spec: str | Path) -> str:
     before = PREFIX if str(spec).startswith(PREFIX) else ""
     place = str(spec).removeprefix(PREFIX)
     path = Path(os.path.expanduser(place))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    is_name = len(path.parts) == 1 and not path.suffix and not path.exists()
     if before:
         is_name = not place.startswith((".", "/", "~"))
-    else:
-        is_name = len(path.parts) == 1 and not path.suffix and not path.exists()
     return str(spec) if is_name else f"{before}{path.absolute()}"
 
 
@@ -112,14 +115,11 @@ def _in_folder(folder: Path) -> Path:
         return readable[0]
     names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or visible)]
     shown = join_names(names, 10)
-    if readable:
-        hint = f"choose one, e.g. {folder / readable[0].name}"
-        raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({shown})", hint=hint)
-    raise DataError(
-        f"{folder}: no data file in this folder (found: {shown or 'nothing'})",
-        hint="expected metadata.jsonl, or one .tsv, .csv, .xlsx, .jsonl, .json or .parquet file; for images "
-        'with one question for all: --ask "What is the total?"',
-    )
+    what = f"{len(readable)} data files and no metadata.jsonl ({shown})"
+    hint = f"choose one, e.g. {folder / readable[0].name}" if readable else _EXPECTED
+    if not readable:
+        what = f"no data file in this folder (found: {shown or 'nothing'})"
+    raise DataError(f"{folder}: {what}", hint=hint)
 
 
 def read_head(path: Path) -> bytes:
@@ -145,46 +145,36 @@ def guess_format(path: Path) -> tuple[str, str]:
     text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
     if named in ("json", "jsonl"):
-        return _json_or_lines(text, named, path.suffix)
+        found, why = named, f"by the extension {path.suffix}"
+        if named == "json" and _is_lines(text):
+            found, why = "jsonl", f"the extension is {path.suffix}, but each line is an object"
+        elif named == "jsonl" and text.startswith(b"["):
+            found, why = "json", f"the extension is {path.suffix}, but the file begins with a list"
+        elif named == "jsonl" and text.partition(b"\n")[0].strip() == b"{":
+            found, why = "json", f"the extension is {path.suffix}, but an object has several lines"
+        return found, why
     if named not in (None, "xlsx"):  # a workbook was recognised above
         return named, f"by the extension {path.suffix}"
-    return _by_content(path, text)
-
-
-def _json_or_lines(text: bytes, named: str, suffix: str) -> tuple[str, str]:
-    if named == "jsonl" and text.startswith(b"["):
-        return "json", f"the extension is {suffix}, but the file begins with a list"
-    if named == "jsonl" and text.partition(b"\n")[0].strip() == b"{":
-        return "json", f"the extension is {suffix}, but an object has several lines"
-    if named == "json" and _is_lines(text):
-        return "jsonl", f"the extension is {suffix}, but each line is an object"
-    return named, f"by the extension {suffix}"
+    header = text.partition(b"\n")[0]
+    is_table = b"\0" not in header and b"question" in header.lower()
+    for is_found, format, why in (
+        (text.startswith(b"PAR1"), "parquet", "the file begins like a Parquet file"),
+        (text.startswith(b"["), "json", "the file begins with a list"),
+        (_is_lines(text), "jsonl", "each line is an object"),
+        (text.startswith(b"{"), "json", "it begins with an object"),
+        (is_table and b"\t" in header, "tsv", "the header is separated by tabs"),
+        (is_table and b"," in header, "csv", "the header is separated by commas"),
+    ):
+        if is_found:
+            return format, why
+    hint = "supported: TSV, CSV, XLSX, JSONL, JSON, Parquet; choose one with --format"
+    raise DataError(f"{path.name}: unknown file format", hint=hint)
 
 
 def _is_lines(text: bytes) -> bool:
     first, _, rest = text.partition(b"\n")
     is_whole = first.startswith(b"{") and first.rstrip().endswith(b"}")
     return is_whole and rest.lstrip().startswith(b"{")
-
-
-def _by_content(path: Path, text: bytes) -> tuple[str, str]:
-    header = text.partition(b"\n")[0]
-    if text.startswith(b"PAR1"):
-        return "parquet", "the file begins like a Parquet file"
-    if text.startswith(b"["):
-        return "json", "the file begins with a list"
-    if text.startswith(b"{"):
-        return (
-            ("jsonl", "each line is an object") if _is_lines(text) else ("json", "it begins with an object")
-        )
-    if b"\0" not in header and b"\t" in header and b"question" in header.lower():
-        return "tsv", "the header is separated by tabs"
-    if b"\0" not in header and b"," in header and b"question" in header.lower():
-        return "csv", "the header is separated by commas"
-    raise DataError(
-        f"{path.name}: unknown file format",
-        hint="supported: TSV, CSV, XLSX, JSONL, JSON, Parquet; choose one with --format",
-    )
 
 
 # -- Files that hold no rows

@@ -251,14 +251,14 @@ def raise_if_unavailable(place: str, err: BaseException) -> None:
     """Raise `DataError` if the hub has no such data set, or wants a login for it."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    causes = (err, err.__cause__, err.__context__)
     page = f"https://huggingface.co/datasets/{place}"
-    if any(isinstance(one, GatedRepoError) for one in causes):
-        hint = f"accept its conditions at {page}, then set HF_TOKEN or run: hf auth login"
-        raise DataError(f"{place}: access has to be requested", hint=hint) from err
-    if any(isinstance(one, RepositoryNotFoundError) for one in causes):
-        hint = f"see {page}; a private data set needs HF_TOKEN or: hf auth login"
-        raise DataError(f"{place}: no such data set on the hub", hint=hint) from err
+    for one in (err, err.__cause__, err.__context__):
+        if isinstance(one, GatedRepoError):
+            hint = f"accept its conditions at {page}, then set HF_TOKEN or run: hf auth login"
+            raise DataError(f"{place}: access has to be requested", hint=hint) from err
+        if isinstance(one, RepositoryNotFoundError):
+            hint = f"see {page}; a private data set needs HF_TOKEN or: hf auth login"
+            raise DataError(f"{place}: no such data set on the hub", hint=hint) from err
 
 
 def get_first_line(err: BaseException) -> str:
@@ -275,15 +275,11 @@ def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
     else:
         foreign = [file for file in files if not file.rpartition("::")[2].startswith("hf://")]
         if foreign and Path(spec.place).is_dir():
-            raise DataError(
-                f"{spec}: the local folder {spec.place} would be read instead",
-                hint=f"write hf:./{spec.place} for the folder, or run from another directory",
-            )
+            hint = f"write hf:./{spec.place} for the folder, or run from another directory"
+            raise DataError(f"{spec}: the local folder {spec.place} would be read instead", hint=hint)
     if foreign:
-        raise DataError(
-            f"{spec}: the data set refers to a file outside its repository: {foreign[0]}",
-            hint="copy the files together, or correct data_files in README.md",
-        )
+        what = f"{spec}: the data set refers to a file outside its repository: {foreign[0]}"
+        raise DataError(what, hint="copy the files together, or correct data_files in README.md")
 
 
 def _is_below(path: str, folders: Sequence[Path]) -> bool:
@@ -311,15 +307,12 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
         return builder, spec.config, pick_split(spec, spec.split, splits, config=spec.config)
     try:
         builder = import_datasets().load_dataset_builder(spec.place, revision=spec.commit)
-    except ValueError as err:  # raised if a config must be named
-        configs = _configs(spec)
-        if spec.split not in configs:
-            raise make_part_error(spec, "config", configs) from err
-        builder = None
-    if builder is not None:
         splits = list_builder_splits(builder)
         if not spec.split or spec.split in splits or spec.split not in _configs(spec):
             return builder, "", pick_split(spec, spec.split, splits)
+    except ValueError as err:  # raised if a config must be named
+        if spec.split not in (configs := _configs(spec)):
+            raise make_part_error(spec, "config", configs) from err
     builder = load_builder(spec, spec.split)
     return builder, spec.split, pick_split(spec, "", list_builder_splits(builder), config=spec.split)
 
@@ -436,8 +429,7 @@ def _load_saved(spec: HubSpec) -> HubReader:
         if spec.part and spec.part != own:
             raise make_part_error(spec, "split", [own] if own else [])
         return _make_loaded(spec, found)
-    names = [str(name) for name in found]
-    split = pick_split(spec, spec.part, names)
+    split = pick_split(spec, spec.part, [str(name) for name in found])
     return _make_loaded(replace(spec, part=split), found[split])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -198,40 +198,35 @@ def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byt
         if window.peek() != b"":
             raise window.malformed("the end of the file")
     elif opening == b"{":
-        offset = _find_list(window)
-        file.seek(0 if offset in (None, _IS_ROW) else offset)
-        rows = JsonWindow(file, path)
-        if offset == _IS_ROW:
-            yield from rows.objects()
-        else:
-            yield from rows.members() if offset is None else rows.items()
+        walk, offset = _find_rows(window)
+        file.seek(offset)
+        yield from walk(JsonWindow(file, path))
     elif opening == b"":
         raise DataError(f"{path.name}: the file is empty", hint="a JSON file must hold a list of rows")
     else:
         raise window.malformed("a list or an object of rows")
 
 
-_IS_ROW = -1
+Walk = Callable[["JsonWindow"], Iterator[tuple[str | None, int, bytes]]]
 
 
-def _find_list(window: JsonWindow) -> int | None:
-    """Offset of the list of rows; None if the object maps ids to rows, `_IS_ROW` if it is one itself."""
-    keys = []
-    has_rows = False
+def _find_rows(window: JsonWindow) -> tuple[Walk, int]:
+    """How to walk through the rows of an object, and from which offset.
+
+    It has a list of them, maps ids to rows, or is one itself.
+    """
+    openings: dict[str, bytes] = {}
     for key, offset, opening in window.openings():
         if key in LIST_KEYS and opening == b"[":
-            return offset
+            return JsonWindow.items, offset
         if key in ALIASES["question"] and opening == b'"':
-            return _IS_ROW
-        keys.append(key)
-        has_rows |= opening == b"{"
-    if not has_rows:
-        found = ", ".join(keys[:8]) or "nothing"
-        raise DataError(
-            f"{window.path.name}: an object without rows (keys: {found})",
-            hint=f"write a list of rows, an object of id to row, or a list under {', '.join(LIST_KEYS)}",
-        )
-    return None
+            return JsonWindow.objects, 0
+        openings[key] = opening
+    if b"{" not in openings.values():
+        found = ", ".join([*openings][:8]) or "nothing"
+        hint = f"write a list of rows, an object of id to row, or a list under {', '.join(LIST_KEYS)}"
+        raise DataError(f"{window.path.name}: an object without rows (keys: {found})", hint=hint)
+    return JsonWindow.members, 0
 
 
 class JsonWindow:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,10 +69,9 @@ def recognise(path: Path) -> TableKind | LogReader:
         raise DataError(f"{path}: {what}", hint="save it to a file first")
     head = read_head(path).removeprefix(BOM).lstrip()
     if head.startswith(_PICKLE) or path.suffix.lower() in (".pkl", ".pickle"):
-        raise DataError(
-            f"{path.name}: pickles are not read, because a pickle can run any code",
-            hint="use the .xlsx, .tsv or .json that VLMEvalKit writes beside it (PRED_FORMAT=tsv)",
-        )
+        what = f"{path.name}: pickles are not read, because a pickle can run any code"
+        hint = "use the .xlsx, .tsv or .json that VLMEvalKit writes beside it (PRED_FORMAT=tsv)"
+        raise DataError(what, hint=hint)
     if head.startswith(b"PK"):
         return _recognise_archive(path)
     if head.startswith(b"{"):
@@ -111,10 +110,8 @@ def _recognise_archive(path: Path) -> TableKind | LogReader:
         return "workbook"
     if (reader := _find_log_reader(path, FileSigns("archive", list_archive_names(path)))) is not None:
         return reader
-    raise DataError(
-        f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor an Inspect log (.eval)",
-        hint="was the file truncated? If it contains a reply file, unpack it",
-    )
+    what = f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor an Inspect log (.eval)"
+    raise DataError(what, hint="was the file truncated? If it contains a reply file, unpack it")
 
 
 def _recognise_object(path: Path) -> TableKind | LogReader:
@@ -133,7 +130,7 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
         return reader
     if openings.keys() == SPLIT_KEYS and set(openings.values()) == {b"["}:
         return "columns"
-    has_ids, has_texts = (not openings.keys().isdisjoint(names) for names in (ID_COLUMNS, REPLY_COLUMNS))
+    has_ids, has_texts = _has(openings, ID_COLUMNS), _has(openings, REPLY_COLUMNS)
     kinds = set(openings.values())
     is_texts = b'"' in kinds and kinds <= {b'"', b"n"}  # n: null, for a reply that is missing
     if is_texts and not (has_ids or has_texts) and guess_format(path)[0] == "json":
@@ -218,26 +215,27 @@ def open_questions(path: str | Path) -> FileSource:
     except DataError as err:
         if "question" not in err.message:
             raise
-        raise UsageError(
-            f"{file.name} has replies but no questions",
-            hint="name the questions: --benchmark NAME, or a question file",
-        ) from err
+        hint = "name the questions: --benchmark NAME, or a question file"
+        raise UsageError(f"{file.name} has replies but no questions", hint=hint) from err
     return FileSource(file.stem, file, detection, SourceOptions(allow_absolute=False), reader)
 
 
 def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
     if kind == "workbook":
-        return WorkbookReader(file, _names_reply, FIRST), "xlsx"
-    if kind == "columns":
-        return RecordsReader(tuple(read_json_columns(file))), "json"
-    if kind == "texts":
-        return RecordsReader(tuple(_list_texts(file))), "json"
+
+        def names_reply(names: Sequence[str]) -> bool:
+            return _has(names, ID_COLUMNS) and _has(names, REPLY_COLUMNS)
+
+        return WorkbookReader(file, names_reply, FIRST), "xlsx"
+    if kind in ("columns", "texts"):
+        rows = read_json_columns(file) if kind == "columns" else _list_texts(file)
+        return RecordsReader(tuple(rows)), "json"
     format, _ = guess_format(file)
     return open_reader(file, format, "utf-8", SourceOptions()), format
 
 
-def _names_reply(names: Sequence[str]) -> bool:
-    return not ({*ID_COLUMNS}.isdisjoint(names) or {*REPLY_COLUMNS}.isdisjoint(names))
+def _has(names: Collection[str], wanted: Collection[str]) -> bool:
+    return not {*wanted}.isdisjoint(names)
 
 
 def _list_texts(path: Path) -> Iterator[dict[str, Any]]:
@@ -279,10 +277,8 @@ def parse_failure(text: str) -> Failure:
 
 
 def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: str) -> str:
-    for name in names:
-        if name in values:
-            return name
-    raise DataError(
-        f"{where}: no column {', '.join(names[:-1])} or {names[-1]} (found: {', '.join(values)})",
-        hint="every row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
-    )
+    if found := next((name for name in names if name in values), ""):
+        return found
+    what = f"{where}: no column {', '.join(names[:-1])} or {names[-1]} (found: {', '.join(values)})"
+    place = ", on the first sheet" if format == "xlsx" else ""
+    raise DataError(what, hint=f"every row needs an id and a reply{place}")

@@ -22,7 +22,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -35,9 +35,8 @@ FAILED = 3  # exit code for an error with a message; Python and Rust use others
 
 _CHUNK_BYTES = 1 << 20
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
-_PICTURE = re.compile(
-    rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xe0\xe1]"
-)  # in .xls files they are stored as they are
+# In .xls files they are stored as they are.
+_PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xe0\xe1]")
 _NEVER_CALCULATED = ("", "0")  # the value until a spreadsheet program calculates it
 
 _EMU_PER_POINT = 12_700
@@ -66,11 +65,8 @@ def _read_cells(path: str, sheet: python_calamine.CalamineSheet) -> Iterator[lis
     _refuse_far_cells(sheet)
     texts: Formulas = read_formulas(path) if sheet.start == (0, 0) else {}
     for number, row in enumerate(sheet.iter_rows()):
-        cells: list[Any] = list(row)
-        for column, text in texts.get(number, {}).items():
-            if column < len(cells):
-                cells[column] = text
-        yield cells
+        own = texts.get(number, {})
+        yield [own.get(column, cell) for column, cell in enumerate(row)] if own else list(row)
 
 
 def read_beginnings(path: str) -> Iterator[dict[str, Any]]:
@@ -115,16 +111,12 @@ def _describe(sheet: python_calamine.CalamineSheet) -> dict[str, Any]:
 def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
     """Every row up to the last cell is generated: a file of 5 KB can ask for a billion."""
     n_rows, n_columns = (last + 1 for last in sheet.end or (-1, -1))
+    place, n_cells = f"row {n_rows:,}, column {n_columns:,}", n_rows * sheet.width
     if n_rows > MAX_ROWS or n_columns > MAX_COLUMNS:
-        raise ValueError(
-            f"a cell is in row {n_rows:,}, column {n_columns:,}; a sheet ends at row {MAX_ROWS:,}, "
-            f"column {MAX_COLUMNS:,}"
-        )
-    if (n_cells := n_rows * sheet.width) > MAX_CELLS:
-        raise ValueError(
-            f"the last cell is in row {n_rows:,}, column {n_columns:,}, which makes {n_cells:,} cells; "
-            f"the limit is {MAX_CELLS:,}"
-        )
+        raise ValueError(f"a cell is in {place}; a sheet ends at row {MAX_ROWS:,}, column {MAX_COLUMNS:,}")
+    if n_cells > MAX_CELLS:
+        what = f"the last cell is in {place}, which makes {n_cells:,} cells"
+        raise ValueError(f"{what}; the limit is {MAX_CELLS:,}")
 
 
 def read_formulas(path: str) -> Formulas:
@@ -178,8 +170,8 @@ def find_pictures(archive: zipfile.ZipFile, sheet: str) -> dict[Cell, list[str]]
     grid = _Grid(archive, part)
     found: dict[Cell, list[str]] = {}
     for drawing in drawings:
-        for anchor in _read_anchors(archive, drawing):
-            found.setdefault(grid.locate(anchor), []).extend(anchor.members)
+        for begin, end, members in _read_anchors(archive, drawing):
+            found.setdefault(grid.locate(begin, end), []).extend(members)
     for cell, index in grid.rich.items():
         if index in placed:
             found.setdefault(cell, []).append(placed[index])
@@ -206,7 +198,7 @@ def _find_part(archive: zipfile.ZipFile, sheet: str) -> str:
 def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """Id to kind and member of what a part refers to; what is outside the archive is left out."""
     folder, name = posixpath.split(part)
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for one in _parse(archive, f"{folder}/_rels/{name}.rels").iter("Relationship"):
         if one.get("TargetMode") != "External":
             member = posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
@@ -282,36 +274,34 @@ def _local(name: str) -> str:
 # -- Floating pictures
 
 
-class _Anchor(NamedTuple):
-    """Where a picture begins, and where it ends or how large it is."""
-
-    begin: tuple[int, int, int, int]  # column, offset in it, row, offset in it (EMU)
-    end: tuple[int, int, int, int] | None
-    size: tuple[int, int]  # width and height (EMU)
-    members: tuple[str, ...]
+# Row, column, and the offsets in them (EMU).
+Place = tuple[int, int, int, int]
 
 
-def _read_anchors(archive: zipfile.ZipFile, drawing: str) -> list[_Anchor]:
+def _read_anchors(archive: zipfile.ZipFile, drawing: str) -> list[tuple[Place, Place, tuple[str, ...]]]:
+    """Where pictures begin and end, and their members, in the order of their places."""
     media = _media(archive, drawing)
-    anchors: list[_Anchor] = []
+    anchors: list[tuple[Place, Place, tuple[str, ...]]] = []
     for one in _parse(archive, drawing).iter():
-        begin, end = one.find("from"), one.find("to")
-        if begin is None or not one.tag.endswith("Anchor"):
+        marker, last = one.find("from"), one.find("to")
+        if marker is None or not one.tag.endswith("Anchor"):
             continue
         members = tuple(media[at] for blip in one.iter("blip") if (at := blip.get("embed", "")) in media)
+        begin = _read_place(marker)
         sizes = (ext for ext in one.iter("ext") if "cx" in ext.attrib)  # the anchor's own comes first
-        size = next(((_whole(ext.get("cx", "0")), _whole(ext.get("cy", "0"))) for ext in sizes), (0, 0))
+        size = next(sizes, marker)
+        width, height = _whole(size.get("cx", "0")), _whole(size.get("cy", "0"))
+        end = _read_place(last) if last is not None else (*begin[:2], begin[2] + height, begin[3] + width)
         if members:
-            to = None if end is None else _read_place(end)
-            anchors.append(_Anchor(_read_place(begin), to, size, members))
-    return sorted(anchors, key=lambda one: (one.begin[2], one.begin[0], one.begin[3], one.begin[1]))
+            anchors.append((begin, end, members))
+    return sorted(anchors, key=lambda one: one[0])
 
 
-def _read_place(marker: ElementTree.Element) -> tuple[int, int, int, int]:
-    column, column_off, row, row_off = (
-        _whole(marker.findtext(name, "0")) for name in ("col", "colOff", "row", "rowOff")
+def _read_place(marker: ElementTree.Element) -> Place:
+    row, column, row_off, column_off = (
+        _whole(marker.findtext(name, "0")) for name in ("row", "col", "rowOff", "colOff")
     )
-    return column, column_off, row, row_off
+    return row, column, row_off, column_off
 
 
 def _whole(text: str) -> int:
@@ -350,13 +340,11 @@ class _Grid:
                 first, last = _whole(attributes.get("min", "1")) - 1, _whole(attributes.get("max", "1")) - 1
                 self.widths.append((first, last, _number(attributes.get("width", ""), _COLUMN_CHARACTERS)))
 
-    def locate(self, anchor: _Anchor) -> Cell:
+    def locate(self, begin: Place, end: Place) -> Cell:
         """The cell under the centre of a picture: people do not place pictures to the pixel."""
-        column, column_off, row, row_off = anchor.begin
-        end = anchor.end or (column, column_off + anchor.size[0], row, row_off + anchor.size[1])
         return (
-            _middle((row, row_off), (end[2], end[3]), self._height),
-            _middle((column, column_off), (end[0], end[1]), self._width),
+            _middle((begin[0], begin[2]), (end[0], end[2]), self._height),
+            _middle((begin[1], begin[3]), (end[1], end[3]), self._width),
         )
 
     def _height(self, row: int) -> float:
@@ -413,12 +401,8 @@ def _list_rich_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[i
     relations = [media.get(one.get("id", ""), "") for one in rels]
     members = list(_read_rich_values(archive, folder, relations))
     entries, rich = _read_metadata(archive)
-    found: dict[int, str] = {}
-    for number, entry in enumerate(entries, start=1):
-        value = rich[entry] if 0 <= entry < len(rich) else -1
-        if 0 <= value < len(members) and members[value]:
-            found[number] = members[value]
-    return found
+    values = ((number, rich[at]) for number, at in enumerate(entries, start=1) if 0 <= at < len(rich))
+    return {number: members[at] for number, at in values if 0 <= at < len(members) and members[at]}
 
 
 def _read_rich_values(archive: zipfile.ZipFile, folder: str, relations: list[str]) -> Iterator[str]:
@@ -456,9 +440,10 @@ def _list_wps_images(archive: zipfile.ZipFile, names: frozenset[str]) -> dict[st
     found: dict[str, str] = {}
     for one in _parse(archive, part).iter("cellImage"):
         label, blip = one.find(".//cNvPr"), one.find(".//blip")
+        name = "" if label is None else label.get("name", "")
         member = "" if blip is None else media.get(blip.get("embed", ""), "")
-        if label is not None and label.get("name") and member:
-            found[label.get("name", "")] = member
+        if name and member:
+            found[name] = member
     return found
 
 

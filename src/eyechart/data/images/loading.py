@@ -82,13 +82,10 @@ class OpenFiles:
 
     def status(self, path: str, look: Callable[[], os.stat_result]) -> os.stat_result:
         """The status of the file when it was opened; `look` raises if it cannot be."""
-        if kept := self._files.get(path):
-            return kept.status
-        status = look()
-        try:
-            kept = self._keep(path)
-        except OSError:  # reading it will raise
-            return status
+        kept = self._files.get(path)
+        status = kept.status if kept else look()
+        with suppress(OSError):  # reading it will raise
+            kept = kept or self._keep(path)
         return kept.status if kept else status
 
     def knows(self, path: str) -> bool:
@@ -490,7 +487,7 @@ class Measurer:
         is_jpeg = self.loader.jpeg_quality is not None
         return Image(
             base64=b"",
-            mime="image/jpeg" if is_jpeg else MIME.get(name, MIME["PNG"]),
+            mime=MIME["JPEG"] if is_jpeg else MIME.get(name, MIME["PNG"]),
             width=new[0],
             height=new[1],
             sha256="",
