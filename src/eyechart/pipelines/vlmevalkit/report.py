@@ -80,7 +80,7 @@ def write_trials(
         results = partial(_list_results, export, trial)
         found = survey_results(results, as_noted=as_noted, columns=columns, file=file)
         predictions = export.folder / f"{name}.xlsx" if trial or not stem else None
-        verdicts = export.folder / f"{name}_{judge}_result.xlsx" if found.columns.has_answers else None
+        verdicts = export.folder / f"{name}_{judge}_result.xlsx" if found.has_answers else None
         _write_rows(results, found, predictions, verdicts)
         table = export.folder / f"{name}_acc.csv"
         table.unlink(missing_ok=True)  # an earlier one is no longer valid
@@ -97,22 +97,22 @@ def _write_rows(
     results: Callable[[], Iterable[Result]], found: Survey, predictions: Path | None, verdicts: Path | None
 ) -> None:
     """The file of predictions and that of verdicts, of those that have a path, in one pass."""
-    columns, table = found.columns, VerdictTable(found.columns.own, found.verdicts)
     unsorted: list[tuple[IndexOrder, list[Cell]]] = []
     with ExitStack() as stack:
         add = add_verdict = None
         if predictions is not None:
-            add = stack.enter_context(open_sheet((*columns.names, "prediction"), predictions))
+            heading = (*found.own, *found.noted, "prediction")
+            add = stack.enter_context(open_sheet(heading, predictions))
         if verdicts is not None:
-            add_verdict = stack.enter_context(open_sheet(table.heading, verdicts))
+            add_verdict = stack.enter_context(open_sheet(found.make_verdict_heading(), verdicts))
         for result in results():
-            cells = columns.make_cells(result)
+            cells = found.make_cells(result)
             if add is not None:
                 add([*cells, get_prediction(result)])
-            if add_verdict is None or not found.verdicts.has(result):
+            if add_verdict is None or not found.has_verdict(result):
                 continue
-            row = table.make_row(result, cells[: len(columns.own)])
-            if found.verdicts.is_sorted:
+            row = found.make_verdict_row(result, cells[: len(found.own)])
+            if found.is_sorted:
                 add_verdict(row)
             else:  # all rows are kept in memory
                 unsorted.append((get_index_order(result.sample.id), row))
@@ -310,12 +310,50 @@ _VERDICT = ("hit", "log")
 _WRITTEN = frozenset({"prediction", *_VERDICT})  # columns of a source cannot take their place
 
 
-class Survey(NamedTuple):
-    """The result of the first pass."""
+@dataclass(slots=True)
+class Survey:
+    """What the first pass over one trial finds: columns, accuracies, verdicts on circles."""
 
-    columns: Columns
-    verdicts: CircleVerdicts
-    accuracies: list[Line]
+    own: tuple[str, ...] = ()  # columns of the source, without images
+    noted: tuple[str, ...] = ()  # columns that only MMBench's note names
+    copied: Mapping[int, list[Cell]] | None = None  # the cells of the file, by row
+    has_answers: bool = False
+    accuracies: list[Line] = field(default_factory=list)
+    hits: dict[str, float | None] = field(default_factory=dict)  # of every circle, by the id of the question
+    rows: dict[str, list[RowVerdict]] = field(default_factory=dict)  # by circle
+    is_sorted: bool = True  # whether the rows come in the order of their indices
+
+    def make_cells(self, result: Result) -> list[Cell]:
+        """The cells before `prediction`."""
+        if self.copied is not None and (cells := self.copied.get(result.sample.row)) is not None:
+            return cells
+        return [_make_cell(name, result.sample) for name in (*self.own, *self.noted)]
+
+    # The file of verdicts has a row per question, with its `hit` and `log`.
+
+    def make_verdict_heading(self) -> list[str]:
+        names = [name if name in ascii_uppercase else name.lower() for name in self.own]
+        return [*names, "prediction", *["g_index"] * self._has_group, *_VERDICT]
+
+    @property
+    def _has_group(self) -> bool:
+        return bool(self.hits) and "g_index" not in self.own  # as published, for rotations
+
+    def has_verdict(self, result: Result) -> bool:
+        """Whether the row is a question, not the rotation of another."""
+        sample = result.sample
+        return sample.id in self.hits if sample.circle else bool(sample.weight)
+
+    def make_verdict_row(self, result: Result, cells: Iterable[Cell]) -> list[Cell]:
+        """The row of a question, from its cells in the columns of the source."""
+        sample = result.sample
+        if sample.circle:
+            rows = sorted(self.rows[sample.circle], key=lambda row: get_index_order(row.id))
+            hit, log = self.hits[sample.id], describe_circle(rows)
+        else:
+            hit, log = compute_credit(result), RowVerdict.of(result).describe()
+        group = [_index(sample.circle)] if self._has_group else []
+        return [*cells, get_prediction(result), *group, _number(hit), log]
 
 
 def survey_results(
@@ -330,65 +368,51 @@ def survey_results(
     `columns`: those of the file; `as_noted`: with every column that MMBench's note names; `file`: that of the
     questions, whose columns are taken without its images.
     """
+    found = Survey()
     letters: set[str] = set()
     meta: dict[str, None] = {}
-    has_hints = has_answers = False
-    verdicts = CircleVerdicts()
+    has_hints = False
+    last: IndexOrder = (False, 0, "")
 
     def seen() -> Iterator[Result]:
-        nonlocal has_hints, has_answers
+        nonlocal has_hints, last
         for result in results():
             sample = result.sample
             letters.update(sample.choices)
             if len(meta) < MAX_META:
                 meta.update(dict.fromkeys(str(key) for key in sample.meta if key != "rotation"))  # our own
             has_hints |= bool(sample.hint)
-            has_answers |= bool(sample.golds)
-            verdicts.see(result)
+            found.has_answers |= bool(sample.golds)
+            order = get_index_order(sample.id)
+            found.is_sorted &= last <= order
+            last = order
+            if sample.circle:
+                found.rows.setdefault(sample.circle, []).append(RowVerdict.of(result))
             yield result
 
     def questions() -> Iterator[Result]:
         for question in merge_rotations(seen()):
-            verdicts.settle(question)
+            if question.sample.circle:
+                found.hits[question.sample.id] = compute_credit(question)
             yield question
 
-    lines = compute_run_accuracies(questions())
+    found.accuracies = compute_run_accuracies(questions())
     if file is not None:
-        return Survey(copy_columns(file, results(), has_answers=has_answers), verdicts, lines)
+        found.own, found.copied = copy_columns(file, results())
+        return found
     # The columns are those of the file, if it names them as VLMEvalKit does; else those of the samples.
     names = [name for name in columns if name not in _WRITTEN]
     noted = ("A", "B", "C", "D", "category", NOTED) if as_noted else ()
     if not {"index", "question", *letters} <= set(names):
         options = sorted({*letters, *(name for name in noted if len(name) == 1)})
-        names = ["index", "question", *["hint"] * has_hints, *options, *["answer"] * has_answers, *meta]
+        answer = ["answer"] * found.has_answers
+        names = ["index", "question", *["hint"] * has_hints, *options, *answer, *meta]
         names = [name for name in dict.fromkeys(names) if name not in _WRITTEN]
-    more = tuple(name for name in noted if name not in names)
-    found = Columns(own=tuple(names), noted=more, has_answers=has_answers)
-    return Survey(columns=found, verdicts=verdicts, accuracies=lines)
+    found.own, found.noted = tuple(names), tuple(name for name in noted if name not in names)
+    return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """The columns of a file: those of the source without images, and those that only MMBench's note names."""
-
-    own: tuple[str, ...]
-    noted: tuple[str, ...] = ()
-    has_answers: bool
-    copied: Mapping[int, list[Cell]] | None = None  # the cells of the file, by row
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The heading before `prediction`."""
-        return (*self.own, *self.noted)
-
-    def make_cells(self, result: Result) -> list[Cell]:
-        """The cells before `prediction`."""
-        if self.copied is not None and (cells := self.copied.get(result.sample.row)) is not None:
-            return cells
-        return [_make_cell(name, result.sample) for name in self.names]
-
-
-def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) -> Columns:
+def copy_columns(file: Path, results: Iterable[Result]) -> tuple[tuple[str, ...], dict[int, list[Cell]]]:
     """The columns of the file of questions without its images, and the cells of the rows that were asked.
 
     As pandas does, a column that holds only numbers is written as numbers.
@@ -408,11 +432,10 @@ def copy_columns(file: Path, results: Iterable[Result], *, has_answers: bool) ->
 
     kinds = infer_kinds(names, read())
     are_numbers = [kinds[name] in ("int", "float") for name in names]
-    copied = {
+    return tuple(names), {
         number: [_copy(value, is_number) for value, is_number in zip(values, are_numbers, strict=True)]
         for number, values in cells.items()
     }
-    return Columns(own=tuple(names), has_answers=has_answers, copied=copied)
 
 
 def _copy(value: Any, is_number: bool) -> Cell:
@@ -449,22 +472,6 @@ def get_prediction(result: Result) -> str:
     return result.reply.content.strip() if result.reply else NO_ANSWER
 
 
-class VerdictTable:
-    """The file of verdicts: a row per question, with its `hit` and `log`."""
-
-    def __init__(self, columns: Sequence[str], verdicts: CircleVerdicts) -> None:
-        """`columns`: those of the source, without `prediction`."""
-        names = [name if name in ascii_uppercase else name.lower() for name in columns]
-        self._has_group = bool(verdicts.hits) and "g_index" not in columns  # as published, for rotations
-        self._verdicts = verdicts
-        self.heading = (*names, "prediction", *["g_index"] * self._has_group, *_VERDICT)
-
-    def make_row(self, result: Result, cells: Sequence[Cell]) -> list[Cell]:
-        """The row of a question, from its cells in the columns of the source."""
-        group = [_index(result.sample.circle)] if self._has_group else []
-        return [*cells, get_prediction(result), *group, *self._verdicts.of(result)]
-
-
 IndexOrder: TypeAlias = tuple[bool, int, str]
 
 
@@ -472,40 +479,6 @@ def get_index_order(sample_id: str) -> IndexOrder:
     """The sort key of an index: numbers by value, before texts."""
     index = _index(sample_id)
     return (False, index, "") if isinstance(index, int) else (True, 0, sample_id)
-
-
-@dataclass(slots=True)
-class CircleVerdicts:
-    """The verdict on every circle, and how each of its rows was read."""
-
-    hits: dict[str, float | None] = field(default_factory=dict)  # by the id of the question
-    rows: dict[str, list[RowVerdict]] = field(default_factory=dict)  # by circle
-    is_sorted: bool = True  # whether the rows come in the order of their indices
-    _last: IndexOrder = (False, 0, "")
-
-    def see(self, result: Result) -> None:
-        order = get_index_order(result.sample.id)
-        self.is_sorted &= self._last <= order
-        self._last = order
-        if result.sample.circle:
-            self.rows.setdefault(result.sample.circle, []).append(RowVerdict.of(result))
-
-    def settle(self, question: Result) -> None:
-        if question.sample.circle:
-            self.hits[question.sample.id] = compute_credit(question)
-
-    def has(self, result: Result) -> bool:
-        """Whether the row is a question, not the rotation of another."""
-        sample = result.sample
-        return sample.id in self.hits if sample.circle else bool(sample.weight)
-
-    def of(self, result: Result) -> tuple[Cell, str]:
-        """The `hit` and the `log` of a question."""
-        sample = result.sample
-        if not sample.circle:
-            return _number(compute_credit(result)), RowVerdict.of(result).describe()
-        rows = sorted(self.rows[sample.circle], key=lambda row: get_index_order(row.id))
-        return _number(self.hits[sample.id]), describe_circle(rows)
 
 
 # As published: what the log says of a reply that the rules cannot read, without a judge and with one.

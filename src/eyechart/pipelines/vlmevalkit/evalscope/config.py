@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -119,7 +119,7 @@ class TaskConfig:
     Takes keywords or one mapping; values can be read and changed as attributes.
 
     >>> config = TaskConfig(eval_backend="VLMEvalKit", eval_config={"data": ["mine"]})
-    >>> config.eval_config["data"], config.work_dir, config.get_given()["eval_backend"]
+    >>> config.eval_config["data"], config.work_dir, config.to_dict()["eval_backend"]
     (['mine'], './outputs', 'VLMEvalKit')
     """
 
@@ -139,10 +139,6 @@ class TaskConfig:
 
     def __repr__(self) -> str:
         return f"TaskConfig({', '.join(self.__dict__)})"  # values may be keys
-
-    def get_given(self) -> dict[str, Any]:
-        """The values that were set, by keyword or as an attribute."""
-        return dict(self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
         """All keys that this backend uses, with defaults for those that were not set."""
@@ -185,7 +181,7 @@ def read_task(given: Any) -> Task:
     values = Values(said, "the task")
     is_native = _is_native(values.text("eval_backend"), said)
     if not is_native:
-        if stray := next((name for name in said if name in NATIVE_KEYS), None):
+        for stray in (name for name in said if name in NATIVE_KEYS):
             raise UsageError(
                 f"the task's {stray} is for EvalScope's native backend, and would be ignored here",
                 hint="remove it; eval_config holds what this backend reads",
@@ -230,8 +226,6 @@ def _to_mapping(given: Any) -> Mapping[str, Any]:
     given = _read_file(given) if isinstance(given, str | Path) else given
     if isinstance(given, Mapping):
         return given
-    if isinstance(given, TaskConfig):
-        return given.get_given()
     if not hasattr(given, "eval_config"):
         raise UsageError(
             f"a task cannot be a {type(given).__name__}",
@@ -415,19 +409,19 @@ class Values:
         self, whys: Mapping[str, str], *, hint: str = "leave it out", unless: Collection[Any] = ()
     ) -> None:
         """Refuse each name for its reason, unless its value changes nothing."""
-        for name, why in whys.items():
-            if self._matters(name, unless):
-                raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
+        for name in self._find(whys, unless):
+            raise UsageError(f"{self.who}: {name} is not possible here: {whys[name]}", hint=hint)
 
     def note(self, whys: Mapping[str, str], *, unless: Collection[Any] = ()) -> None:
         """Note that these names have no effect here, and why."""
-        for name, why in whys.items():
-            if self._matters(name, unless):
-                self.notes.append(f"{self.who}: {name} has no effect: {why}")
+        self.notes += [f"{self.who}: {name} has no effect: {whys[name]}" for name in self._find(whys, unless)]
 
-    def _matters(self, name: str, unless: Collection[Any]) -> bool:
-        value = self.raw(name)
-        return value is not None and value is not False and value not in (*unless, self._usual.get(name))
+    def _find(self, names: Collection[str], unless: Collection[Any]) -> Iterator[str]:
+        """Those whose values change something."""
+        for name in names:
+            value = self.raw(name)
+            if value is not None and value is not False and value not in (*unless, self._usual.get(name)):
+                yield name
 
     def raw(self, name: str) -> Any:
         return self._given.get(name)

@@ -455,9 +455,9 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     The columns are those of the `file` of questions without its images; without a file, those of the
     questions.
     """
-    columns = survey_results(results, file=file).columns
-    heading = (*columns.names, "prediction")
-    rows = ([*columns.make_cells(result), get_prediction(result)] for result in results())
+    found = survey_results(results, file=file)
+    heading = (*found.own, "prediction")
+    rows = ([*found.make_cells(result), get_prediction(result)] for result in results())
     if path.suffix == ".xlsx":
         with open_sheet(heading, path, cut_hint=CUT_HINT) as add:
             for row in rows:

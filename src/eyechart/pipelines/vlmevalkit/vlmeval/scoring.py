@@ -105,15 +105,14 @@ def _score(benchmark: Benchmark, replies: Mapping[str, str], judging: Mapping[st
 def _list_verdicts(frame: smp.Frame, results: Sequence[Result], found: report.Survey) -> smp.Frame:
     """The questions with `hit` and `log`, sorted by index."""
     columns = [str(name) for name in frame.columns if name != "prediction"]
-    table = report.VerdictTable(columns, found.verdicts)
-    cells = frame[columns].itertuples(index=False, name=None)
+    found.own = tuple(columns)
     rows = [
-        (report.get_index_order(result.sample.id), table.make_row(result, row))
-        for result, row in zip(results, cells, strict=True)
-        if found.verdicts.has(result)
+        (report.get_index_order(result.sample.id), found.make_verdict_row(result, row))
+        for result, row in zip(results, frame[columns].itertuples(index=False, name=None), strict=True)
+        if found.has_verdict(result)
     ]
     rows.sort(key=itemgetter(0))
-    return smp.import_pandas().DataFrame([row for _, row in rows], columns=list(table.heading))
+    return smp.import_pandas().DataFrame([row for _, row in rows], columns=found.make_verdict_heading())
 
 
 # -- Rows of a table as samples
