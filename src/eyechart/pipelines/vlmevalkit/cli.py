@@ -135,17 +135,16 @@ _EVALSCOPE_OTHERS: Mapping[str, bool] = {
 def add_evalscope_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags, which are the keys of a task."""
     parser.add_argument("verb", choices=["eval"], metavar="eval", help="evaluate; the only verb here")
-    for name, about in _EVALSCOPE_FLAGS.items():
-        several: dict[str, Any] = {"nargs": "+"} if name == "datasets" else {}
-        metavar = name.rpartition("-")[2].upper()
-        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, metavar=metavar, help=about, **several)
     accepted = parser.add_argument_group("accepted without effect, or refused with the reason")
     accepted.description = ", ".join(f"--{name}" for name in (*_EVALSCOPE_OTHERS, "[no-]collect-perf"))
-    hidden = {name: argparse.SUPPRESS for name, is_switch in _EVALSCOPE_OTHERS.items() if is_switch}
-    for name, about in {**_EVALSCOPE_SWITCHES, **hidden}.items():
-        parser.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=about)
-    for name in (name for name in _EVALSCOPE_OTHERS if name not in hidden):
-        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    hidden = dict.fromkeys(_EVALSCOPE_OTHERS, argparse.SUPPRESS)
+    for name, about in {**_EVALSCOPE_FLAGS, **_EVALSCOPE_SWITCHES, **hidden}.items():
+        declared: dict[str, Any] = {"metavar": name.rpartition("-")[2].upper()}
+        if name in _EVALSCOPE_SWITCHES or _EVALSCOPE_OTHERS.get(name):
+            declared = {"action": "store_true"}
+        elif name == "datasets":
+            declared["nargs"] = "+"
+        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, help=about, **declared)
     on_or_off = argparse.BooleanOptionalAction
     parser.add_argument("--collect-perf", action=on_or_off, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return execute_evalscope

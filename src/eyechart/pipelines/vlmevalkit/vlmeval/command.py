@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ from eyechart.option import option
 from eyechart.pipelines.vlmevalkit.evalscope.config import IMAGE_HINTS, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     OF_A_MODEL,
+    SERVED,
     read_data,
     read_eval_config,
     read_models,
@@ -194,7 +195,9 @@ def make_task(flags: Flags, environment: Mapping[str, str]) -> Task:
         shared = flags.select(name for name in Flags.__dataclass_fields__ if name not in (*_OWN, *OF_A_MODEL))
         task = read_eval_config({**shared, "model": "baseline/random", "data": "replaced below"})
         if flags.config:
-            models, data = _read_config_entries(flags, environment)
+            config = _read_config(flags.config)
+            models = [_read_labelled(label, said, flags, environment) for label, said in config.model.items()]
+            data = tuple(_read_labelled_data(label, said) for label, said in config.data.items())
         else:
             models = [_read_model(name, flags, environment) for name in flags.model or ()]
             data = read_data(flags.data)
@@ -246,27 +249,6 @@ def _is_served(name: str, flags: Flags) -> bool:
     if name.startswith("openai/"):
         return flags.base_url is not None
     return not name.startswith("python:") and name.partition("/")[0] not in providers.names()
-
-
-def _read_config_entries(
-    flags: Flags, environment: Mapping[str, str]
-) -> tuple[list[ModelEntry], tuple[DataEntry, ...]]:
-    """The models of a --config and its data. The labels name the files."""
-    models, datasets = read_config(flags.config or "")
-    found = []
-    for one in models:
-        notes: list[str] = []
-        if one.kind:
-            given, notes = make_served_entry(one, environment, base_url=flags.base_url, key=flags.key)
-            (entry,) = read_models([given], Values({}, "--config"), flags.retry)
-        else:  # the name of a model that VLMEvalKit knows: here, one that is served under that name
-            entry = _read_model(one.label, flags, environment)
-        if one.said.get("verbose"):
-            what = "verbose has no effect; --verbose prints every reply"
-            notes.append(f"--config: model {one.label!r}: {what}")
-        found.append(replace(entry, name=make_label(one.label), notes=(*entry.notes, *notes)))
-    data = [DataEntry(name=make_label(one.label), source=read_data_source(one)) for one in datasets]
-    return found, tuple(data)
 
 
 def make_label(name: str) -> str:
@@ -359,16 +341,8 @@ class _Config(msgspec.Struct, forbid_unknown_fields=True):
     data: _Entries
 
 
-class Labelled(NamedTuple):
-    """An entry of the file. Its result files are named after the label; `said` is empty without a class."""
-
-    label: str
-    kind: str  # the class, or empty
-    said: Mapping[str, Any]
-
-
-def read_config(path: str) -> tuple[list[Labelled], list[Labelled]]:
-    """The models and the datasets of a file."""
+def _read_config(path: str) -> _Config:
+    """The models and the datasets of a file, each with its class, which may be empty."""
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
@@ -380,49 +354,50 @@ def read_config(path: str) -> tuple[list[Labelled], list[Labelled]]:
             f"--config {path} does not hold a model and a data object: {err}",
             hint='{"model": {"LABEL": {"class": "GPT4V", "model": "NAME"}}, "data": {"NAME": {}}}',
         ) from err
-    return _label_entries(found.model, "model", path), _label_entries(found.data, "data", path)
-
-
-def _label_entries(entries: Mapping[str, dict[str, Any]], name: str, path: str) -> list[Labelled]:
-    found = []
-    for label, said in entries.items():
-        kind = said.pop("class", "")
-        if not isinstance(kind, str) or (said and not kind):
-            hint = _CLASSES if name == "model" else ""
-            raise UsageError(f'--config {path}: {name} {label!r} has no "class"', hint=hint)
-        found.append(Labelled(label, kind, said))
+    for what, entries, hint in (("model", found.model, _CLASSES), ("data", found.data, "")):
+        for label, said in entries.items():
+            kind = said.setdefault("class", "")
+            if not isinstance(kind, str) or (len(said) > 1 and not kind):
+                raise UsageError(f'--config {path}: {what} {label!r} has no "class"', hint=hint)
     return found
 
 
-def make_served_entry(
-    one: Labelled, environment: Mapping[str, str], *, base_url: str | None = None, key: str | None = None
-) -> tuple[dict[str, Any], list[str]]:
-    """A model of the file as an entry of EvalScope, with URL and key, and remarks on it."""
-    who = f"--config: model {one.label!r}"
-    if one.kind not in _SERVED:
-        hint = suggest_name(one.kind, list(_SERVED), otherwise=_CLASSES, at_most=1)
-        raise UsageError(f"{who} has the class {one.kind}, which eyechart cannot run", hint=hint)
-    said = {name: value for name, value in one.said.items() if name not in ("model", "verbose")}
-    kind = one.said.get("model")
-    if not isinstance(kind, str) or not kind:
+def _read_labelled(
+    label: str, given: Mapping[str, Any], flags: Flags, environment: Mapping[str, str]
+) -> ModelEntry:
+    """A model of the file. The flags fill in its URL and key."""
+    said, who = dict(given), f"--config: model {label!r}"
+    kind = said.pop("class")
+    if not kind:  # the name of a model that VLMEvalKit knows: here, one that is served under that name
+        return _read_model(label, flags, environment)
+    if kind not in _SERVED:
+        hint = suggest_name(kind, list(_SERVED), otherwise=_CLASSES, at_most=1)
+        raise UsageError(f"{who} has the class {kind}, which eyechart cannot run", hint=hint)
+    served, is_verbose = said.pop("model", None), said.pop("verbose", False)
+    if not isinstance(served, str) or not served:
         raise UsageError(f"{who} names no served model", hint='"model": "NAME", as the server calls it')
-    base_variable, key_variable = _SERVED[one.kind]
-    base = said.pop("api_base", None) or base_url or environment.get(base_variable)
+    key_variable = _SERVED[kind][1]
+    own_base, own_key = map(environment.get, _SERVED[kind])
+    base = said.pop("api_base", None) or flags.base_url or own_base
     said |= {"api_base": OpenAI.official_url if base == _OFFICIAL else base} if base else {}
     notes = []
-    if "key" not in said and key:
-        said["key"] = key
-    elif "key" not in said and environment.get(key_variable):
-        if _is_for(said.get("api_base"), environment.get(base_variable), key_variable):
-            if "api_base" not in said or base == environment.get(base_variable):
-                refuse_foreign_key(environment[key_variable])
-            said["key"] = environment[key_variable]
+    if "key" not in said and flags.key:
+        said["key"] = flags.key
+    elif "key" not in said and own_key:
+        if _is_for(said.get("api_base"), own_base, key_variable):
+            if not base or base == own_base:
+                refuse_foreign_key(own_key)
+            said["key"] = own_key
         else:
             notes.append(
                 f"{who}: ${key_variable} is not sent to a URL that the environment does not name; if it "
                 "belongs to that server, give it with --key"
             )
-    return {"name": "CustomAPIModel", "type": kind, **said}, notes
+    if is_verbose:
+        notes.append(f"{who}: verbose has no effect; --verbose prints every reply")
+    entry = {"name": SERVED, "type": served, **said}
+    (found,) = read_models([entry], Values({}, "--config"), flags.retry)
+    return replace(found, name=make_label(label), notes=(*found.notes, *notes))
 
 
 def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
@@ -443,22 +418,22 @@ def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
     return False
 
 
-def read_data_source(one: Labelled) -> str:
-    """The name or path of a dataset of the file."""
-    who = f"--config: data {one.label!r}"
-    for name in one.said:
-        if name not in ("dataset", *_VIDEO):
+def _read_labelled_data(label: str, said: Mapping[str, Any]) -> DataEntry:
+    """A dataset of the file."""
+    who = f"--config: data {label!r}"
+    for name, value in said.items():
+        if name not in ("class", "dataset", *_VIDEO):
             hint = '"dataset" names the file; its columns decide its kind'
             raise UsageError(f"{who} has the unknown key {name}", hint=hint)
-        if name in _VIDEO and one.said[name]:
+        if name in _VIDEO and value:
             raise UsageError(f"{who} is a video dataset ({name})", hint="only images are supported")
-    source = one.said.get("dataset", one.label)
+    source, kind = said.get("dataset", label), said["class"]
     if not isinstance(source, str) or not source.strip():
         raise UsageError(f'{who}: "dataset" must be a name or a path')
-    if one.kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
-        hint = suggest_name(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
-        raise UsageError(f"{who} has the class {one.kind}, whose rules are not built in", hint=hint)
-    return source.strip()
+    if kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
+        hint = suggest_name(kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
+        raise UsageError(f"{who} has the class {kind}, whose rules are not built in", hint=hint)
+    return DataEntry(name=make_label(label), source=source.strip())
 
 
 # -- Existing predictions
