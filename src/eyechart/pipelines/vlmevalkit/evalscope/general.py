@@ -205,7 +205,7 @@ class _Reading:
         if self._data.system_prompt and all(role != "system" for role, _ in turns):
             turns.insert(0, ("system", self._data.system_prompt))
         if taking.unfilled:
-            self._notice(f"a placeholder without an image is left out of the text ({taking.unfilled[0]})")
+            self._notice("a placeholder without an image is left out of the text", taking.unfilled[0])
         self.details |= taking.details
         if not taking.images and any(row.values.get(name) for name in _IMAGE_COLUMNS):
             self._notice(
@@ -215,7 +215,7 @@ class _Reading:
         answers = answer if isinstance(answer, list) else [] if answer is None else [answer]
         golds = tuple(dict.fromkeys(text for one in answers if (text := str(one).strip())))
         if is_choice and golds and golds[0].upper() not in choices:
-            self._notice(f"an answer that is none of the labels cannot be right ({golds[0]!r})")
+            self._notice("an answer that is none of the labels cannot be right", repr(golds[0]))
         last = next((content for role, content in reversed(turns) if role == "user"), "")
         shown = last if isinstance(last, str) else "\n".join(one for one in last if isinstance(one, str))
         return Sample(
@@ -227,10 +227,8 @@ class _Reading:
             meta={TURNS: [list(turn) for turn in turns], PLACES: taking.places},
         )
 
-    def _notice(self, what: str) -> None:
-        kind, _, example = what.partition(" (")
-        place = f"{self._where}: {example.removesuffix(')')}" if example else self._where
-        self._noticed.setdefault(kind, []).append(place)
+    def _notice(self, what: str, example: str = "") -> None:
+        self._noticed.setdefault(what, []).append(f"{self._where}: {example}" if example else self._where)
 
     def list_remarks(self) -> Iterator[str]:
         """What was noticed, one line each."""
@@ -245,14 +243,17 @@ def _find_image(roots: Sequence[Path], place: str) -> ImageRef:
     return ImageRef(kind="file", location=next(filter(os.path.exists, found), found[0]))
 
 
+_Image: TypeAlias = tuple[ImageRef, str]  # and what the file calls it; empty for an image inside the file
+
+
 class _Taking:
     """The images of a row, taken in the order in which they are sent."""
 
     def __init__(self, row: Row, cells: ImageCells) -> None:
         self._row, self._cells = row, cells
-        self._found: dict[int, ImageRef] = {}
-        self._names: dict[ImageRef, str] = {}
+        self._found: dict[int, _Image] = {}
         self.images: list[ImageRef] = []
+        self.places: list[str] = []  # the same, as the file names them
         self.details: set[str] = set()  # that messages ask for
         self.unfilled: list[str] = []
 
@@ -293,23 +294,17 @@ class _Taking:
             raise ValueError("an image_url has no url")
         return self._take(self._read(url, "image_url"))
 
-    def _take(self, ref: ImageRef) -> int:
-        self.images.append(ref)
+    def _take(self, image: _Image) -> int:
+        self.images.append(image[0])
+        self.places.append(image[1])
         return len(self.images) - 1
 
-    def _read(self, value: Any, what: str) -> ImageRef:
+    def _read(self, value: Any, what: str) -> _Image:
         found = self._cells.read(value, self._row.number, only_paths=True)
         if len(found) != 1 or not isinstance(found[0], ImageRef):
             raise ValueError(f"{what} is {len(found)} images, not one")
-        ref = found[0]
         text = value.data.decode() if isinstance(value, Blob) else value
-        self._names[ref] = text if isinstance(text, str) and ref.kind in ("file", "url") else ""
-        return ref
-
-    @property
-    def places(self) -> list[str]:
-        """The taken images as the file names them."""
-        return [self._names[ref] for ref in self.images]
+        return found[0], text if isinstance(text, str) and found[0].kind in ("file", "url") else ""
 
 
 def _read_messages(row: Row, taking: _Taking) -> list[Turn]:
