@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 AGAIN = "the same call again asks only for what is missing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Evaluation:
-    """A model and a dataset, checked and ready to run."""
+    """A model and a dataset, checked and ready to run, and the outcome as far as it is known."""
 
     task: Task
     model: ModelEntry
@@ -61,7 +61,15 @@ class Evaluation:
     predictions: Path  # the file of replies
     plan: Plan | None = None  # None if existing predictions are scored
     prompt_errors: list[EyechartError] = field(default_factory=list, repr=False)  # of a user's `build_prompt`
-    outcome: EvaluationOutcome = field(default_factory=lambda: EvaluationOutcome())  # filled as it runs
+    n: int = 0
+    n_failed: int = 0
+    n_unjudged: int = 0
+    n_without_gold: int = 0
+    lines: tuple[Mapping[str, str], ...] = ()  # the accuracies, as written in the file
+    scorer: str = ""  # empty if a user's `evaluate` scored
+    rules: str = ""  # the release whose rules the scorer follows
+    result: Any = None  # printed
+    failure: EvaluationFailed | None = None
 
     @property
     def data(self) -> str:
@@ -92,22 +100,7 @@ class Evaluation:
         output.write_status(self.folder, self.model.name, self.task, self.data, state, **files, **fields)
 
     def failed(self, why: str, hint: str = "") -> EvaluationFailed:
-        return EvaluationFailed(self.model.name, self.data, why, hint, has_asked=self.outcome.n > 0)
-
-
-@dataclass(slots=True, kw_only=True)
-class EvaluationOutcome:
-    """What is known of an evaluation so far."""
-
-    n: int = 0
-    n_failed: int = 0
-    n_unjudged: int = 0
-    n_without_gold: int = 0
-    lines: tuple[Mapping[str, str], ...] = ()  # the accuracies, as written in the file
-    scorer: str = ""  # empty if a user's `evaluate` scored
-    rules: str = ""  # the release whose rules the scorer follows
-    result: Any = None  # printed
-    failure: EvaluationFailed | None = None
+        return EvaluationFailed(self.model.name, self.data, why, hint, has_asked=self.n > 0)
 
 
 class EvaluationFailed(EyechartError):
@@ -147,16 +140,16 @@ def plan_evaluation(
     if predictions is not None:
         return one
     try:
-        plan = make_plan(_keep_errors(one), model.spec, one.options)
+        one.plan = make_plan(_keep_errors(one), model.spec, one.options)
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
         # Another limit, model or dataset makes it another task, with another folder.
         places = [place / output.RUNS for place in output.find_folders(task)]
-        earlier = chain.from_iterable(find_siblings(plan.folder, place) for place in places)
-        plan = replace(plan, earlier=tuple(earlier))
-    _refuse_to_replace(one, plan)
-    return replace(one, plan=plan)
+        earlier = chain.from_iterable(find_siblings(one.plan.folder, place) for place in places)
+        one.plan = replace(one.plan, earlier=tuple(earlier))
+    _refuse_to_replace(one, one.plan)
+    return one
 
 
 def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:
@@ -239,24 +232,22 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 # -- Requests and scores
 
 
-def run_evaluation(one: Evaluation) -> EvaluationOutcome:
+def run_evaluation(one: Evaluation) -> None:
     """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
     try:
         if one.questions.entry.general is not None:
             _run_general(one)
-            return one.outcome
+            return
         one.say("infer" if one.plan else "eval")
         # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*scoring.list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
         _run_and_score(one)
     except EvaluationFailed as err:
-        one.outcome.failure = err
+        one.failure = err
     except EyechartError as err:
-        failure = EvaluationFailed(one.model.name, one.data, err.message, err.hint, has_asked=False)
-        failure.__cause__ = err
-        return EvaluationOutcome(failure=failure)
-    return one.outcome
+        one.failure = one.failed(err.message, err.hint)
+        one.failure.__cause__ = err
 
 
 def _run_general(one: Evaluation) -> None:
@@ -274,7 +265,7 @@ def _run_general(one: Evaluation) -> None:
     write_report(export, one.data, one.model.name)
     for said in _uncounted(one, done, is_scored=True):
         print_note(f"{one.data}: {said}")
-    one.outcome.result = read_report(one.report_file)
+    one.result = read_report(one.report_file)
 
 
 def _run_and_score(one: Evaluation) -> None:
@@ -304,7 +295,7 @@ def _score_by_rules(one: Evaluation, done: Run) -> None:
     trials = output.write_task_files(export, one.questions.file, one.stem)
     if (one.folder / f"{one.stem}_acc.csv").is_file():
         scoring.write_accuracies(trials[0].accuracies, one.folder, one.stem)  # in the chosen format
-    lines = one.outcome.lines = scoring.read_accuracies(one.folder, one.stem)
+    lines = one.lines = scoring.read_accuracies(one.folder, one.stem)
     for what in _uncounted(one, done, is_scored=bool(lines)):
         print_note(f"{one.stem}: {what}")
     if spread := done.summary.trials:
@@ -313,7 +304,7 @@ def _score_by_rules(one: Evaluation, done: Run) -> None:
     for said in done.summary.thinking.lines() if done.summary.thinking else ():
         print_note(f"{one.stem}: {said}")
     # As published, an empty cell is printed as nan: the split has no such category.
-    one.outcome.result = [{name: cell or "nan" for name, cell in line.items()} for line in lines] or None
+    one.result = [{name: cell or "nan" for name, cell in line.items()} for line in lines] or None
 
 
 def _run(one: Evaluation) -> Run:
@@ -331,7 +322,7 @@ def _run(one: Evaluation) -> Run:
 
 def _uncounted(one: Evaluation, done: Run, *, is_scored: bool) -> Iterator[str]:
     """What the accuracy leaves out, one line each. VLMEvalKit counts these as wrong, or by chance."""
-    n, n_failed, n_without_gold = one.outcome.n, one.outcome.n_failed, one.outcome.n_without_gold
+    n, n_failed, n_without_gold = one.n, one.n_failed, one.n_without_gold
     if not is_scored and n_failed < n:
         why = "the file has no answers" if n_without_gold == n else "no reply has a verdict"
         yield f"{why}; the predictions: {one.predictions}"
@@ -345,14 +336,14 @@ def _uncounted(one: Evaluation, done: Run, *, is_scored: bool) -> Iterator[str]:
 
 def _count(one: Evaluation, done: Run) -> None:
     """Count questions and failures. Failures end the evaluation without keep_failed."""
-    found, n_left = one.outcome, 0
+    n_left = 0
     first = remedy = ""
     for result in done.samples():
-        found.n += 1
-        found.n_without_gold += not result.sample.golds
+        one.n += 1
+        one.n_without_gold += not result.sample.golds
         said = result.reply.content if result.reply else ""
         if result.reply is None:
-            found.n_failed += 1
+            one.n_failed += 1
             why, _, own = (result.failure.reason if result.failure else "not requested").partition("\n")
             if one.plan is None:
                 why = f"no prediction in {one.predictions.name}"
@@ -364,11 +355,11 @@ def _count(one: Evaluation, done: Run) -> None:
                 remedy = f"{own}; then {AGAIN}" if own else result.failure.remedy
         if one.task.is_verbose:
             print_note(f"{one.data} {result.sample.id}: {said}")
-    failed = f"{found.n_failed} of {found.n} questions got no reply"
+    failed = f"{one.n_failed} of {one.n} questions got no reply"
     if done.trouble is not None and n_left and one.plan is not None:  # no accuracy of a part
         hint = "; ".join(filter(None, (done.trouble.hint, AGAIN)))
         raise one.failed(f"stopped early, {failed}: {done.trouble.message}", hint)
-    if found.n_failed and not one.task.keep_failed:
+    if one.n_failed and not one.task.keep_failed:
         left_out = f"{output.HOW_TO_FILL}; keep_failed: true scores the others"
         raise one.failed(f"{failed} (e.g. {first})", left_out if one.plan is None else remedy or AGAIN)
 
@@ -376,13 +367,12 @@ def _count(one: Evaluation, done: Run) -> None:
 def _count_unjudged(one: Evaluation, done: Run) -> None:
     """Count the replies without a verdict, which end the evaluation without keep_failed."""
     n, why = scoring.count_unjudged(done)
-    found = one.outcome
-    found.n_unjudged = n
-    found.scorer, found.rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
+    one.n_unjudged = n
+    one.scorer, one.rules = (str(done.manifest.get(name) or "") for name in ("scorer", "rules"))
     if n and not one.task.keep_failed:
-        raise one.failed(scoring.describe_unjudged(n, found.n, "which gave no answer", why), AGAIN)
+        raise one.failed(scoring.describe_unjudged(n, one.n, "which gave no answer", why), AGAIN)
     if n:
-        print_note(f"{one.stem}: {scoring.describe_unjudged(n, found.n, 'not counted', why)}")
+        print_note(f"{one.stem}: {scoring.describe_unjudged(n, one.n, 'not counted', why)}")
 
 
 # -- With a class that a script has changed
@@ -390,9 +380,8 @@ def _count_unjudged(one: Evaluation, done: Run) -> None:
 
 def _score_by_class(one: Evaluation, done: Run) -> None:
     """Score the replies by the method `evaluate` of the class."""
-    outcome = one.outcome
-    if outcome.n_failed and one.plan is None:
-        print_note(f"{one.stem}: {outcome.n_failed} of {outcome.n} questions got no reply")
+    if one.n_failed and one.plan is None:
+        print_note(f"{one.stem}: {one.n_failed} of {one.n} questions got no reply")
     set_seeds(one.task.seed)
     kept: list[int] = []
     try:
@@ -409,11 +398,11 @@ def _score_by_class(one: Evaluation, done: Run) -> None:
     lines = scoring.read_accuracies(one.folder, one.stem) or tuple(map(scoring.to_texts, rows))
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
-    outcome.lines, outcome.result, outcome.n_unjudged = lines, result, sum(kept)
+    one.lines, one.result, one.n_unjudged = lines, result, sum(kept)
     if not bridge.is_evaluate_changed(type(one.questions.dataset)):
         benchmark = one.questions.source
         scorer = scorers.get(benchmark.judged_scorer if one.judge else benchmark.scorer)
-        outcome.scorer, outcome.rules = scorer.name, getattr(scorer, "rules", "")
+        one.scorer, one.rules = scorer.name, getattr(scorer, "rules", "")
 
 
 @contextmanager

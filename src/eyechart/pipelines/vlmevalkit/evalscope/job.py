@@ -19,7 +19,6 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicate
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     Evaluation,
     EvaluationFailed,
-    EvaluationOutcome,
     Questions,
     open_questions,
     plan_evaluation,
@@ -174,21 +173,21 @@ def _run_all(planned: Sequence[Evaluation]) -> TaskResults:
     for name, of_model in groupby(planned, key=lambda each: each.model.name):
         rows: list[Mapping[str, str]] = []
         for one in of_model:
-            outcome = run_evaluation(one)
-            if outcome.failure is not None:
-                failures.append(outcome.failure)
+            run_evaluation(one)
+            if one.failure is not None:
+                failures.append(one.failure)
             else:
-                results.n_failed += outcome.n_failed + outcome.n_unjudged
+                results.n_failed += one.n_failed + one.n_unjudged
                 if one.questions.entry.general is not None:
-                    scorer = describe_scorer(outcome.scorer, rules=outcome.rules)
-                    print_text(f"{format_report(outcome.result)}\nscorer {scorer}")
-                    results[one.data] = outcome.result
+                    scorer = describe_scorer(one.scorer, rules=one.rules)
+                    print_text(f"{format_report(one.result)}\nscorer {scorer}")
+                    results[one.data] = one.result
                 else:
-                    print_done(name, one.data, outcome.result, outcome.scorer, outcome.rules)
-                if outcome.lines:
-                    results[f"{one.stem}_acc"] = dict(outcome.lines[0])
+                    print_done(name, one.data, one.result, one.scorer, one.rules)
+                if one.lines:
+                    results[f"{one.stem}_acc"] = dict(one.lines[0])
             if one.questions.entry.general is None:
-                rows.append(_note_outcome(one, outcome))
+                rows.append(_note_outcome(one))
         if rows:
             print_text(format_summary(rows))
     if failures:
@@ -196,29 +195,29 @@ def _run_all(planned: Sequence[Evaluation]) -> TaskResults:
     return results
 
 
-def _note_outcome(one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, str]:
+def _note_outcome(one: Evaluation) -> Mapping[str, str]:
     """Write the outcome to the status file; return its line of the summary."""
-    metrics = output.read_metrics(outcome.lines)
+    metrics = output.read_metrics(one.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
     primary = next(overall, next(iter(metrics), None))
-    error = output.hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
-    has_inferred = one.plan is None or (not outcome.n_failed and outcome.n)
-    is_done = outcome.failure is None and one.task.mode != "infer"
+    error = output.hide_keys(one.failure.why, one.task) if one.failure is not None else None
+    has_inferred = one.plan is None or (not one.n_failed and one.n)
+    is_done = one.failure is None and one.task.mode != "infer"
     dataset = one.questions.dataset
-    is_choice = outcome.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
+    is_choice = one.scorer.startswith(("choice-", "mmmu-")) if dataset is None else dataset.TYPE == "MCQ"
     one.say(
-        "done" if is_done else "eval" if outcome.failure is not None and has_inferred else "infer",
+        "done" if is_done else "eval" if one.failure is not None and has_inferred else "infer",
         error_message=error,
         # As published: the accuracy of multiple choice without splits has another name in this file.
         primary_metric="Overall Acc" if is_choice and primary == f"split={NO_SPLIT}|Overall" else primary,
         metrics=metrics,
-        scorer=outcome.scorer or None,
-        rules=outcome.rules or None,
+        scorer=one.scorer or None,
+        rules=one.rules or None,
     )
     return {
         "benchmark": one.data,
-        "infer_fail_rate": format_rate(outcome.n_failed, outcome.n),
-        "judge_fail_rate": format_rate(outcome.n_unjudged, outcome.n),
+        "infer_fail_rate": format_rate(one.n_failed, one.n),
+        "judge_fail_rate": format_rate(one.n_unjudged, one.n),
         "primary_metric": primary or "",
         "primary_metric_value": str(metrics[primary]) if primary else "",
         "eval_error": error or "",
