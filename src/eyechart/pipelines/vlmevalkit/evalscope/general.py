@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from eyechart.data.columns.image_columns import ImageCells
 from eyechart.data.files.rows import Blob, Row, name_row
@@ -68,23 +68,18 @@ class GeneralData:
     rules: Mapping[str, Any] = field(default_factory=dict)  # of the scorer
 
 
-class GeneralSet(NamedTuple):
-    """A data set that was read."""
+def open_general(data: GeneralData) -> tuple[Benchmark, list[str], str]:
+    """Read and check every row of the data set.
 
-    benchmark: Benchmark
-    remarks: tuple[str, ...]  # what a user should know before the run
-    detail: str  # of all images: low, high or auto
-
-
-def open_general(data: GeneralData) -> GeneralSet:
-    """Read and check every row of the data set."""
+    Also returns what a user should know before the run, and the detail of all images: low, high or auto.
+    """
     remarks: list[str] = []
     rules = dict(data.rules)
     is_vqa = data.name == "general_vqa"
     if is_vqa and "BLEU" in rules.get("metrics", VQA_METRICS):
         try:
             require_bleu()
-            rules["metrics"] = rules.get("metrics", list(VQA_METRICS))
+            rules.setdefault("metrics", [*VQA_METRICS])
         except EyechartError as err:
             if "metrics" in rules:
                 raise
@@ -116,19 +111,15 @@ def open_general(data: GeneralData) -> GeneralSet:
     details = sorted(reading.details)
     if len(details) > 1:
         remarks.append(f"{data.name}: the detail of images differs ({', '.join(details)}): auto is sent")
-    return GeneralSet(benchmark, tuple(remarks), details[0] if len(details) == 1 else "auto")
+    return benchmark, remarks, details[0] if len(details) == 1 else "auto"
 
 
 def build_prompt(sample: Sample) -> list[Message]:
     """The messages of a sample, with its images in their places."""
+    turns = ((role, [said] if isinstance(said, str) else said) for role, said in sample.meta[TURNS])
     return [
-        Message(
-            role,
-            (content,)
-            if isinstance(content, str)
-            else tuple(sample.images[part] if isinstance(part, int) else part for part in content),
-        )
-        for role, content in sample.meta[TURNS]
+        Message(role, tuple(sample.images[part] if isinstance(part, int) else part for part in parts))
+        for role, parts in turns
     ]
 
 
@@ -317,12 +308,9 @@ def _read_messages(row: Row, taking: _Taking) -> list[Turn]:
             raise ValueError(f"messages is not JSON ({err})") from err
     if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
         raise ValueError("messages is not a list of objects with role and content")
-    plain = [
-        one["content"]
-        for one in messages
-        if one.get("role") == "user" and isinstance(one.get("content"), str)
-    ]
-    taking.find(wanted={int(mark[2]) for text in plain for mark in _PLACEHOLDER.finditer(text)})
+    said = (one.get("content") for one in messages if one.get("role") == "user")
+    marks = (_PLACEHOLDER.finditer(text) for text in said if isinstance(text, str))
+    taking.find(wanted={int(mark[2]) for each in marks for mark in each})
     return [_read_message(one, taking) for one in messages]
 
 

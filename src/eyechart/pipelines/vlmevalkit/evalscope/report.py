@@ -177,26 +177,21 @@ class _Subset:
     judged: list[str] = field(default_factory=list)  # the states of its verdicts
     counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
 
-    def add(
-        self, trials: Sequence[Result], model: str, position: int, judge: str, *, is_general: bool
-    ) -> None:
+    def add(self, trials: Sequence[Result], model: str, judge: str) -> None:
         """Write the lines of a sample. A repeat counts for itself in EvalScope, a sample once otherwise."""
-        values = [get_values(result) for result in trials]
+        first, values = trials[0], [get_values(result) for result in trials]
         for name in dict.fromkeys(name for each in values for name in each):
             found = [each[name] for each in values if name in each]
-            self.means.setdefault(name, []).extend(
-                found if is_general else [add_in_order(found) / len(found)]
-            )
-        for result in trials:
-            if result.outcome is None:
-                continue
+            counted = found if is_general(first) else [add_in_order(found) / len(found)]
+            self.means.setdefault(name, []).extend(counted)
+        group = int(first.sample.id.rpartition("/")[2]) if is_general(first) else first.position
+        for result in (result for result in trials if result.outcome is not None):
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
-            index = position * len(trials) + result.trial
-            review = make_review_line(result, index, judge, position if is_general else result.position)
-            for file, line in zip(
-                self.files, (make_prediction_line(result, index, model), review), strict=True
-            ):
+            index = group * len(trials) + result.trial
+            review = make_review_line(result, index, judge, group)
+            lines = (make_prediction_line(result, index, model), review)
+            for file, line in zip(self.files, lines, strict=True):
                 file.write(writing.encode_json_line(line) + "\n")
             if (score := review["sample_score"]["score"])["judge_summary"]:
                 self.judged.append(score["status"])
@@ -206,15 +201,13 @@ def _write_lines(export: Export, folders: Sequence[Path], dataset: str, key: str
     """Write both files of every subset into the two folders; they appear when all are complete."""
     by_value: dict[str, _Subset] = {}
     names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
-    is_general = _is_general(export)
     model, judge = str(export.manifest.get("model") or "model"), _name_judge(export.manifest)
-    model = model.removeprefix("openai/") if is_general else model
+    model = model.removeprefix("openai/") if _is_general(export) else model
     with ExitStack() as stack:
         for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
                 continue
-            sample = trials[0].sample
-            found = sample.meta.get(key) if key else None
+            found = trials[0].sample.meta.get(key) if key else None
             value = "" if found is None else str(found).strip()
             if value not in by_value and len(by_value) >= _MAX_SUBSETS:
                 value = OTHER_VALUES
@@ -222,8 +215,7 @@ def _write_lines(export: Export, folders: Sequence[Path], dataset: str, key: str
                 name = _new_name(_file_part(value) or DEFAULT, names)
                 paths = (folder / f"{dataset}_{name}.jsonl" for folder in folders)
                 by_value[value] = _Subset(tuple(stack.enter_context(open_text_file(path)) for path in paths))
-            position = int(sample.id.rpartition("/")[2]) if is_general else trials[0].position
-            by_value[value].add(trials, model, position, judge, is_general=is_general)
+            by_value[value].add(trials, model, judge)
     return dict(zip(names.values(), by_value.values(), strict=True))
 
 
@@ -354,13 +346,14 @@ def _round(value: float) -> float:
 # -- Lines of predictions and reviews, with all keys that EvalScope's own files have
 
 _NO_FACTS = {"source": None, "metadata": None, "internal": None, "perf_metrics": None}
-_TEXT = {"internal": None, "type": "text", "text": "", "refusal": None}
-_IMAGE = {"internal": None, "type": "image", "image": "", "detail": "auto"}
-_THOUGHT = {
-    "internal": None, "type": "reasoning", "reasoning": "", "signature": None, "redacted": False,
-    "reasoning_tokens": None,
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "text": {"internal": None, "type": "text", "text": "", "refusal": None},
+    "image": {"internal": None, "type": "image", "image": "", "detail": "auto"},
+    "reasoning": {
+        "internal": None, "type": "reasoning", "reasoning": "", "signature": None, "redacted": False,
+        "reasoning_tokens": None,
+    },
 }  # fmt: skip
-_KINDS: Mapping[str, Mapping[str, Any]] = {"text": _TEXT, "image": _IMAGE, "reasoning": _THOUGHT}
 _NO_OUTPUT = {"usage": None, "time": None, "metadata": None, "error": None}
 
 
@@ -481,7 +474,7 @@ def _list_turns(result: Result) -> list[dict[str, Any]]:
         return {"type": "image", "image": images[one]}
 
     return [
-        {"role": role, "content": content if isinstance(content, str) else [part(one) for one in content]}
+        {"role": role, "content": content if isinstance(content, str) else [*map(part, content)]}
         for role, content in sample.meta[TURNS]
     ]
 
