@@ -218,14 +218,12 @@ def prefer_local_copies() -> Iterator[None]:
     """
     finder = _DatasetsFinder()
     sys.meta_path.insert(0, finder)
-    library: Any = sys.modules.get("datasets")
-    if library is not None:
-        _prefer_copies(library)
+    _prefer_copies(sys.modules.get("datasets"))
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        library = sys.modules.get("datasets")
+        library: Any = sys.modules.get("datasets")
         if original := _REPLACED.pop(getattr(library, "load_dataset", None), None):
             library.load_dataset = original
 
@@ -242,13 +240,13 @@ class _DatasetsFinder(MetaPathFinder):
         """The library's own spec, whose loader then also replaces its function."""
         spec = PathFinder.find_spec(fullname) if fullname == "datasets" else None
         if spec is not None and spec.loader is not None:
-            loader, execute = spec.loader, spec.loader.exec_module
+            execute = spec.loader.exec_module
 
             def executed(module: ModuleType) -> None:
                 execute(module)
                 _prefer_copies(module)
 
-            loader.exec_module = executed  # type: ignore[method-assign]
+            spec.loader.exec_module = executed  # type: ignore[method-assign]
         return spec
 
 

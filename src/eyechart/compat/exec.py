@@ -8,7 +8,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -69,7 +69,7 @@ def execute(args: argparse.Namespace) -> int:
         activate(
             PROVIDED, None if args.quiet else lambda name, by: print_note(f"eyechart: {name}: {NOTES[by]}")
         )
-        if args.module and find_spec_safely(args.script) is None:
+        if args.module and not _has_module(args.script):
             raise UsageError(f"no such module: {args.script}", hint="run a file without -m")
         try:
             with provide_in_children(), prefer_local_copies():
@@ -98,12 +98,10 @@ def _run_file(path: Path) -> None:
         sys.modules["__main__"] = before
 
 
-def find_spec_safely(name: str) -> object:
-    """The spec of a module; None also if its parent is missing or not a package."""
-    try:
-        return find_spec(name)
-    except (ImportError, ValueError, AttributeError):
-        return None
+def _has_module(name: str) -> bool:
+    with suppress(ImportError, ValueError, AttributeError):  # its parent is missing or not a package
+        return find_spec(name) is not None
+    return False
 
 
 @contextmanager

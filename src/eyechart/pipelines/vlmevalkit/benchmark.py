@@ -183,12 +183,12 @@ class MMBenchSource:
 
     file: FileSource = field(repr=False)
     _left_out: list[int] = field(default_factory=list, repr=False, compare=False)  # rows
-    _golds: dict[bool, int] = field(default_factory=dict, repr=False, compare=False)  # rows with and without
+    _golds: set[bool] = field(default_factory=set, repr=False, compare=False)  # whether rows have answers
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on rows that were left out and on missing answers, once the rows were read."""
-        remarks = [_NO_ANSWERS] if self._golds and not self._golds.get(True) else []
+        remarks = [_NO_ANSWERS] if self._golds == {False} else []
         if self._left_out:
             n, first = len(self._left_out), self._left_out[0]
             remarks.append(
@@ -224,7 +224,7 @@ class MMBenchSource:
         self._golds.clear()
         for sample in self.file:
             if sample.images or not has_images:
-                self._golds[bool(sample.golds)] = self._golds.get(bool(sample.golds), 0) + 1
+                self._golds.add(bool(sample.golds))
                 yield sample
             else:
                 self._left_out.append(sample.row)

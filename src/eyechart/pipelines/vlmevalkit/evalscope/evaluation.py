@@ -122,7 +122,7 @@ def plan_evaluation(
 ) -> Evaluation:
     """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
     # Both raise on a bad value, before the first request.
-    scoring.choose_accuracy_format()
+    scoring.choose_format(*scoring.ACCURACIES)
     predictions_format = scoring.choose_format("PRED_FORMAT", output.FORMATS)
     data = questions.entry.name
     is_done = output.read_status(folder).datasets.get(data, {}).get("status") == "done"

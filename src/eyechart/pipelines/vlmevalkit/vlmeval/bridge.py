@@ -306,15 +306,15 @@ class ScriptJudge:
 
     async def _ask(self, model: Model, turns: Sequence[Message]) -> Reply:
         request = Request(messages=tuple(turns), sample=Sample(id="judge", question=""))
-        backoff, attempt, chance = RetryPolicy(attempts=self.retry), 1, random.Random()  # noqa: S311 - pauses only
+        policy, attempt, chance = RetryPolicy(attempts=self.retry), 1, random.Random()  # noqa: S311 - pauses only
         try:
             while True:
                 try:
                     return await self._once(model, request)
                 except ModelError as err:
-                    if not backoff.may_retry(attempt, err):
+                    if not policy.may_retry(attempt, err):
                         raise
-                    await asyncio.sleep(backoff.delay_s(attempt, err.retry_after_s, chance))
+                    await asyncio.sleep(policy.delay_s(attempt, err.retry_after_s, chance))
                     attempt += 1
         finally:
             await model.close()

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from eyechart.runs.results import Run
 
 
-CHOICE = RELEASED
-
-
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> smp.Frame:
     """Score the predictions in a file.
 
@@ -83,8 +80,8 @@ def make_benchmark(
         name=name,
         source=source,
         prompt=prompt,
-        scorer=CHOICE if is_choice else "default",
-        judged_scorer=CHOICE if is_choice else "judged",
+        scorer=RELEASED if is_choice else "default",
+        judged_scorer=RELEASED if is_choice else "judged",
         circular="headline" if is_choice and is_circular(name) else "",
         about=about,
     )
@@ -291,12 +288,7 @@ def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- The file of accuracies beside the predictions: ``<stem>_acc.csv`` or ``.json``
 
-FORMATS = ("csv", "json")
-
-
-def choose_accuracy_format() -> str:
-    """The format of files of accuracies: ``EVAL_FORMAT``, else csv."""
-    return choose_format("EVAL_FORMAT", FORMATS)
+ACCURACIES = ("EVAL_FORMAT", ("csv", "json"))  # the variable that names their format, and the formats
 
 
 def choose_format(variable: str, formats: Sequence[str]) -> str:
@@ -310,16 +302,15 @@ def choose_format(variable: str, formats: Sequence[str]) -> str:
 
 def write_accuracies(lines: Sequence[report.Line], folder: Path, stem: str) -> Path:
     """Write the table in the chosen format; remove one in another format."""
-    path = folder / f"{stem}_acc.{choose_accuracy_format()}"
+    path, *others = list_accuracy_files(folder, stem)
     if path.suffix == ".csv":
         report.write_accuracy_csv(lines, path)
     else:
         with open_text_file(path) as file:
             shown = [{name: None if cell != cell else cell for name, cell in line.items()} for line in lines]
             json.dump(shown, file, indent=4, ensure_ascii=False)  # null for nan
-    for other in list_accuracy_files(folder, stem):
-        if other != path:
-            other.unlink(missing_ok=True)
+    for other in others:
+        other.unlink(missing_ok=True)
     return path
 
 
@@ -331,8 +322,9 @@ def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
 
 def list_accuracy_files(folder: Path, stem: str) -> list[Path]:
     """The possible files of accuracies, the chosen format first."""
-    chosen = choose_accuracy_format()
-    return [folder / f"{stem}_acc.{ending}" for ending in sorted(FORMATS, key=lambda one: one != chosen)]
+    chosen = choose_format(*ACCURACIES)
+    endings = [chosen, *(ending for ending in ACCURACIES[1] if ending != chosen)]
+    return [folder / f"{stem}_acc.{ending}" for ending in endings]
 
 
 def to_texts(row: Mapping[Any, Any]) -> dict[str, str]:
