@@ -17,21 +17,12 @@ from typing import Any
 
 import msgspec
 
+from eyechart import stats
 from eyechart.errors import UsageError, join_names
 from eyechart.files import list_values, to_json_value
 from eyechart.registry import suggest_name
 from eyechart.report.choices import compute_chance
 from eyechart.report.reasons import SpeedCounter
-from eyechart.stats import (
-    Interval,
-    Moments,
-    TrialStatistics,
-    combine_means,
-    compute_spread,
-    compute_union_interval,
-    shrink_groups,
-    summarise_trials,
-)
 from eyechart.stats.intervals import add_in_order, measure_overlap
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
@@ -72,8 +63,8 @@ class Group:
     """The numbers of some samples; summary.py defines each."""
 
     n: int
-    measured: Interval | None  # of the score
-    ends: tuple[Interval, Interval] | None  # of the worst and the best score
+    measured: stats.Interval | None  # of the score
+    ends: tuple[stats.Interval, stats.Interval] | None  # of the worst and the best score
     has_failures: bool  # so that the worst and the best score may differ
     outcomes: Mapping[Outcome, int]
     pending: int  # sample-trials not asked yet
@@ -118,7 +109,7 @@ class Group:
 
     @property
     def ci95_with_failures(self) -> tuple[float, float] | None:
-        return compute_union_interval(*self.ends) if self.ends and self.has_failures else None
+        return stats.compute_union_interval(*self.ends) if self.ends and self.has_failures else None
 
     @property
     def is_bounded_apart(self) -> bool:
@@ -152,7 +143,7 @@ class Trials:
     k: int
     mean: float
     std: float
-    samples: TrialStatistics | None = None
+    samples: stats.TrialStatistics | None = None
 
     def list_facts(self) -> Iterator[tuple[str, float]]:
         """The numbers of `samples` by name, with pass@k and pass^k for all trials."""
@@ -194,7 +185,7 @@ class ResultCounter:
         self.usage = Usage()
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
-        self._by_trial: dict[int, Moments] = {}
+        self._by_trial: dict[int, stats.Moments] = {}
         self._trials: list[tuple[float, ...]] = []  # of each sample with several
         self._answers: list[tuple[Hashable, ...]] = []
 
@@ -231,7 +222,7 @@ class ResultCounter:
             asked.total += value
             asked.values.append(value)
             asked.answers.append(_name_answer(result, value))
-            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
+            self._by_trial.setdefault(result.trial, stats.Moments()).add(value, result.sample.weight)
 
     def groups(self) -> dict[str, dict[str, Group]]:
         """The groups of every key that some sample has: numbers first, then texts, catch-alls last."""
@@ -273,7 +264,7 @@ class ResultCounter:
 
     def trials(self) -> Trials | None:
         """How the score varied over trials; None for a single trial."""
-        over = compute_spread(
+        over = stats.compute_spread(
             mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
         )
         k = len(self._by_trial)
@@ -282,7 +273,7 @@ class ResultCounter:
         complete = [number for number, values in enumerate(self._trials) if len(values) == k]
         rows = (self._trials[number] for number in complete)
         answers = (self._answers[number] for number in complete)
-        samples = summarise_trials(rows, answers) if k <= MAX_TRIALS else None
+        samples = stats.summarise_trials(rows, answers) if k <= MAX_TRIALS else None
         return Trials(k=k, mean=over[0], std=over[1], samples=samples)
 
     def _add_costs(self, result: Result, asked: _Asked) -> None:
@@ -334,7 +325,7 @@ class _Tally:
         self.n = 0
         self.guessing = _Mean()  # what it gets on all samples
         self.chance = _Mean()  # and on those that the score is over
-        self.values = Moments()
+        self.values = stats.Moments()
         # With every unknown trial counted wrong, then right; as `values` until there is one.
         self.worst = self.best = self.values
 
@@ -427,7 +418,9 @@ def _shrink(groups: dict[str, Group]) -> dict[str, Group]:
     totals = [group.n_scored for group in measured.values()]
     if len(totals) < 2:
         return groups
-    shrunk = shrink_groups([(group.score or 0.0) * group.n_scored for group in measured.values()], totals)
+    shrunk = stats.shrink_groups(
+        [(group.score or 0.0) * group.n_scored for group in measured.values()], totals
+    )
     shares = dict(zip(measured, shrunk, strict=True))
     return {name: replace(group, shrunk=shares.get(name)) for name, group in groups.items()}
 
@@ -445,12 +438,13 @@ def average_groups(groups: Mapping[str, Group], overall: Group, overlap: float =
     # A group in which every sample failed has no score, but a worst and a best one.
     bounded = [group for group in named if group.ends is not None]
     worst, best = (
-        combine_means([group.ends[end] for group in bounded if group.ends], overlap=overlap) for end in (0, 1)
+        stats.combine_means([group.ends[end] for group in bounded if group.ends], overlap=overlap)
+        for end in (0, 1)
     )
     return replace(
         overall,
         n=sum(group.n for group in held),
-        measured=combine_means([group.measured for group in held if group.measured], overlap=overlap),
+        measured=stats.combine_means([group.measured for group in held if group.measured], overlap=overlap),
         ends=(worst, best),
         has_failures=any(group.has_failures for group in bounded),
         chance=add_in_order(chances) / len(chances) if chances else None,

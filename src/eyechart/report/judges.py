@@ -20,19 +20,12 @@ from typing import Any
 
 import msgspec
 
+from eyechart import stats
 from eyechart.files import to_json_value
 from eyechart.models.prices import Price, format_usd
 from eyechart.report.counting import compute_credit
 from eyechart.report.table import format_percent, format_range
 from eyechart.score.judged import CHECK, REPEAT, UNREADABLE
-from eyechart.stats import (
-    Agreement,
-    Interval,
-    compute_agreement,
-    compute_krippendorff_alpha,
-    correct_by_person,
-    interval,
-)
 from eyechart.store.reader import JournalReader
 from eyechart.types import Reply, Result, Score, Usage
 
@@ -206,7 +199,7 @@ def make_card(
         n_by_rules=counted.n_by_rules,
         n_by_judge=counted.n_by_judge,
         n_undecided=counted.n_undecided,
-        alpha=compute_krippendorff_alpha(
+        alpha=stats.compute_krippendorff_alpha(
             [votes.get(name) for name in names] for votes in counted.votes.values()
         ),
         pairs={pair: found for pair, found in pairs.items() if found},
@@ -298,7 +291,7 @@ def is_right(value: float) -> bool:
 
 def compare(verdicts: Sequence[tuple[Key, bool, bool]]) -> Comparison | None:
     """Compare two verdicts on each of some replies; None if there are none."""
-    found = compute_agreement([one for _, one, _ in verdicts], [other for _, _, other in verdicts])
+    found = stats.compute_agreement([one for _, one, _ in verdicts], [other for _, _, other in verdicts])
     if found is None:
         return None
     return Comparison(
@@ -346,12 +339,12 @@ def hash_reply(reply: Reply) -> str:
 class PersonCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A score beside a person's verdicts on a random part of its replies."""
 
-    found: Agreement
+    found: stats.Agreement
     kappa_interval: tuple[float, float] | None
     population: int  # scored replies, of which the checked ones are a random part
     n_outdated: int  # verdicts on replies that are no longer there, or not scored
-    raw: Interval
-    corrected: Interval | None
+    raw: stats.Interval
+    corrected: stats.Interval | None
     differ: tuple[str, ...]  # the ids of the samples
     is_plain: bool = False  # of rotations one by one, where the headline counts whole questions
 
@@ -429,14 +422,16 @@ def compute_person_check(
         label = labels.get(key)
         if label is not None and label.reply in ("", hash_reply(result.reply)):
             checked.append((key, value, label.value, weight, cluster))
-    found = compute_agreement([is_right(one[1]) for one in checked], [is_right(one[2]) for one in checked])
-    raw = interval(values, weights, clusters)
+    found = stats.compute_agreement(
+        [is_right(one[1]) for one in checked], [is_right(one[2]) for one in checked]
+    )
+    raw = stats.interval(values, weights, clusters)
     if found is None or raw is None:
         return None
     average = sum(weights) / len(weights)
     corrected = None
     if len(checked) >= _MIN_CHECKED:
-        corrected = correct_by_person(
+        corrected = stats.correct_by_person(
             [value * weight / average for value, weight in zip(values, weights, strict=True)],
             [value * weight / average for _, value, _, weight, _ in checked],
             [person * weight / average for _, _, person, weight, _ in checked],
@@ -454,12 +449,12 @@ def compute_person_check(
     )
 
 
-def compute_kappa_interval(found: Agreement) -> tuple[float, float] | None:
+def compute_kappa_interval(found: stats.Agreement) -> tuple[float, float] | None:
     """The interval of Cohen's kappa with the chance agreement held fixed, as in Cohen (1960).
 
     The ends are those of the observed agreement, so that full agreement on few replies is not certainty.
 
-    >>> found = compute_agreement([True] * 30 + [False] * 20, [True] * 30 + [False] * 20)
+    >>> found = stats.compute_agreement([True] * 30 + [False] * 20, [True] * 30 + [False] * 20)
     >>> low, high = compute_kappa_interval(found)
     >>> round(low, 3), high
     (0.851, 1.0)
