@@ -212,14 +212,14 @@ class Entry:
         """The settings of this benchmark, with the values that they may have."""
         choices = {"kit": tuple(self.ways), "split": (*self.splits, ALL) if self.splits else ()}
         _, *known = inspect.signature(type(self).__call__, eval_str=True).parameters.values()
-        shown = [
-            one.replace(annotation=Literal[several] | None) if (several := choices.get(one.name)) else one
-            for one in known
-            if choices.get(one.name, True)
-        ]
-        return inspect.Signature(
-            [one.replace(default=self.splits[0]) if one.name == "split" else one for one in shown]
-        )
+        shown = []
+        for one in known:
+            if several := choices.get(one.name):
+                default = self.splits[0] if one.name == "split" else one.default
+                shown.append(one.replace(annotation=Literal[several] | None, default=default))
+            elif one.name not in choices:
+                shown.append(one)
+        return inspect.Signature(shown)
 
 
 _PARITIES = {VLMEVALKIT: "VLMEvalKit", LMMS_EVAL: "lmms-eval"}

@@ -49,17 +49,15 @@ class Questions:
             return self._open_hub(f"hf:{found}")
         if found is not None:
             return self._open_file(found, self.options, has_cells=self.has_cells)
-        wanted = f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder" if card.file else ""
-        fetched = f"{card.hub[0].partition(':')[0]} is not downloaded" if card.hub else ""
-        ways = [
-            f"download it with: eyechart data get {name}" if card.hub else "",
-            f"put {card.file}.tsv into $LMUData or ~/LMUData" if card.file else "",
-            "or give a file with --set file=FILE",
-        ]
-        where = ", and ".join(filter(None, (wanted, fetched)))
-        raise DataError(
-            f"{name}: its questions are not on this machine: {where}", hint=", ".join(filter(None, ways))
-        )
+        where, ways = [], ["or give a file with --set file=FILE"]
+        if card.file:
+            where.append(f"{card.file}.tsv is not in $LMUData, ~/LMUData or the current folder")
+            ways.insert(0, f"put {card.file}.tsv into $LMUData or ~/LMUData")
+        if card.hub:
+            where.append(f"{card.hub[0].partition(':')[0]} is not downloaded")
+            ways.insert(0, f"download it with: eyechart data get {name}")
+        what = f"{name}: its questions are not on this machine: {', and '.join(where)}"
+        raise DataError(what, hint=", ".join(ways))
 
     def _open_file(self, path: Path, options: SourceOptions, *, has_cells: bool) -> FileSource:
         """A file. Tables are read like VLMEvalKit, with pandas, reads them, unless `cells` is set."""
@@ -121,13 +119,10 @@ class Questions:
         for one in (*self.card.hub, *copies):
             place, _, part = one.partition(":")
             by_place.setdefault(place.lower(), []).append(part)
-        if parts := by_place.get(spec.place.lower()):
-            return parts
         several = list(by_place.values()) or [[""]]
-        for parts in several if spec.is_local else ():
-            if all(find_part_files(Path(spec.place), part) for part in parts):
-                return parts
-        return several[0]
+        there = (one for one in several if all(find_part_files(Path(spec.place), part) for part in one))
+        found = next(there, None) if spec.is_local else None
+        return by_place.get(spec.place.lower()) or found or several[0]
 
     def _change_part(self, spec: HubSpec, images: Mapping[str, Any]) -> ChangeRow | None:
         """The changes to rows of one part: they are told where they are from, and get their images."""

@@ -33,7 +33,7 @@ from eyechart.report.counting import compute_credit
 from eyechart.report.rows import open_text_file
 from eyechart.runs.publish import clean, find_hub_id, name_model, share_conditions
 from eyechart.store.folder import prepare_folder
-from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
+from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample, Score
 
 SCHEMA = "0.3.0"
 _LOCAL = {"hf": "transformers", "vllm": "vllm", "sglang": "sglang", "hf-serve": "transformers"}
@@ -242,13 +242,11 @@ def _describe_judge(manifest: Mapping[str, Any], numbers: Mapping[str, Any]) -> 
     judge, card = manifest.get("judge"), numbers.get("judge") or {}
     if not isinstance(judge, Mapping):
         return {}
-    judges = []
+    judges: list[dict[str, Any]] = []
     for one in (judge, *judge.get("further", ())):
-        temperature = _read_parameters(one).get("temperature")
-        is_stated = isinstance(temperature, int | float)
-        judges.append(
-            {"model_info": describe_model(one), **({"temperature": temperature} if is_stated else {})}
-        )
+        judges.append({"model_info": describe_model(one)})
+        if isinstance(temperature := _read_parameters(one).get("temperature"), int | float):
+            judges[-1]["temperature"] = temperature
     own: Mapping[str, str] = judge.get("prompts") or {}
     versions: Mapping[str, str] = card.get("prompts") or {}  # of the stages that were asked
     texts = {stage: own.get(stage) or judge_prompts.get(stage).text for stage in versions}
@@ -350,7 +348,7 @@ def format_line(result: Result, value: float) -> dict[str, Any]:
         },
         **({"token_usage": writing.format_usage(reply.usage)} if reply.usage else {}),
         "performance": {"latency_ms": 1000 * reply.latency_s},
-        "metadata": _describe_sample(result, reply),
+        "metadata": _describe_sample(result, reply, score),
     }
 
 
@@ -364,30 +362,23 @@ def _list_messages(result: Result, reply: Reply) -> list[dict[str, Any]]:
     """A conversation of several rounds, with its calls of tools, without its images."""
     turns: list[dict[str, Any]] = []
     for number, turn in enumerate(result.asked):
-        calls = [
-            {
-                "id": f"{number}-{k}",
-                "name": str(one["name"]),
-                "arguments": {"json": _to_text(one["arguments"])},
-            }
-            for k, one in enumerate(turn.get("calls") or ())
-        ]
         texts = (part["text"] for part in turn["parts"] if "text" in part)
-        spoken = {"role": turn["role"], "content": "\n".join(texts)}
-        turns.append({"turn_idx": number, **spoken, **({"tool_calls": calls} if calls else {})})
+        turns.append({"turn_idx": number, "role": turn["role"], "content": "\n".join(texts)})
+        if calls := turn.get("calls"):
+            named = ((str(one["name"]), {"json": _to_text(one["arguments"])}) for one in calls)
+            turns[-1]["tool_calls"] = [
+                {"id": f"{number}-{k}", "name": name, "arguments": given}
+                for k, (name, given) in enumerate(named)
+            ]
     last = {"role": "assistant", "content": reply.text, "reasoning_trace": reply.thinking or None}
     return [*turns, {"turn_idx": len(turns), **last}]
 
 
-def _describe_sample(result: Result, reply: Reply) -> dict[str, str]:
+def _describe_sample(result: Result, reply: Reply, score: Score) -> dict[str, str]:
     """Texts only; the names of the data set's own columns stand last and replace none of ours."""
-    score = result.score
-    assert score is not None
     kept = {"sample": writing.format_sample(result), "reply": writing.format_reply(reply)}
-    pictures = [
-        {name: one[name] for name in ("sha256", "mime", "width", "height", "resized") if name in one}
-        for one in result.sent
-    ]
+    shown = ("sha256", "mime", "width", "height", "resized")
+    pictures = [{name: one[name] for name in shown if name in one} for one in result.sent]
     own: dict[str, Any] = {
         "outcome": score.outcome,
         "route": score.route,

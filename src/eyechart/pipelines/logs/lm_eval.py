@@ -97,22 +97,18 @@ def read_task_name(path: Path) -> str:
 
 def _model_beside(path: Path) -> str:
     """The model, as the results of the same date say it; the samples do not."""
-    results = path.with_name(path.name.replace(f"samples_{read_task_name(path)}", "results", 1)).with_suffix(
-        ".json"
-    )
-    if results == path or not results.is_file() or results.stat().st_size > _MAX_RESULTS_BYTES:
-        return ""
+    name = path.name.replace(f"samples_{read_task_name(path)}", "results", 1)
+    results = path.with_name(name).with_suffix(".json")
     with contextlib.suppress(DataError):
-        return reading.decode_entry(read_bytes(results), _Results, results.name).model_name
+        if results != path and results.is_file() and results.stat().st_size <= _MAX_RESULTS_BYTES:
+            return reading.decode_entry(read_bytes(results), _Results, results.name).model_name
     return ""
 
 
 def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     answers = _answers(line, where)
     own = reading.read_own_sample(line.doc, where)
-    named = next(
-        (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
-    )
+    named = next((one for one in map(line.doc.get, ALIASES["id"]) if isinstance(one, str | int)), None)
     name = own.id if own else str(line.doc_id if named is None else named)
     asked = _asked(line.arguments) or _asked(line.input)
     sample = own or _sample(name, line, asked, where)
@@ -169,7 +165,7 @@ def _asked(arguments: Any) -> str:
 def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     doc = line.doc
     question = doc.get("question")
-    options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
+    options: list[Any] = next((one for one in map(doc.get, ALIASES["options"]) if isinstance(one, list)), [])
     choices = reading.letter_choices([str(text) for text in options], where, "options")
     return Sample(
         id=name,
