@@ -15,156 +15,120 @@ from eyechart.score.judges import MAX_JSON_CHARS, ask_judge, get_fact, give, off
 from eyechart.types import CannotAggregate, Card, Judging, Reply, Sample, Score, ScoredRow
 
 _INDENT = "\n    * "
-_BOTH = {"x": ("top and bottom", "bottom"), "y": ("left and right", "left")}
-_UNITS = (
-    " Ignore units or scales that are written separately from the tick, such as units and scales from the axis "
-    "label or the corner of the plot."
-)
-_LINES = (
-    "Ignore grid lines, tick marks, and any vertical or horizontal auxiliary lines.",
-    'If the plot does not contain any lines or is not considered a line plot, answer "Not Applicable".',
-)
-_LEGEND = (
-    "Your final answer should account for only labels relevant to the plot in the legend, even if the legend is "
-    "located outside the plot."
-)
-_NO_LEGEND = 'If the plot does not have a legend or no legend is not considered relevant to this plot, answer "Not Applicable".'
-_COLORBAR = "of the tick labels on the continuous legend (i.e., colorbar)?"
-_NO_PERCENT = "You should remove the percentage sign (if any) in your answer."
-_NO_COLORBAR = (
-    "If the plot does not have an explicit colorbar-based continuous legend or the legend is not considered relevant to "
-    'this subplot, answer "Not Applicable".'
-)
 _WHOLE = (18, 19)  # questions on the whole figure
 
-# The kind of answer of a question of `reasoning`: text or number, in the chart or not.
+# What follows a question of `reasoning`, by its kind of answer: text or number, in the chart or not.
 _REASONING = {
-    1: (
-        "Your final answer must be grounded to some text that is explicitly written and relevant to the question in "
-        "the chart.",
-        "If you need to answer multiple terms, separate them with commas.",
-        "Unless specified in the question (such as answering with a letter), you are required to answer the full names "
-        "of subplots and/or labels by default.",
-    ),
-    2: (
-        "If there are options in the question, your final answer must conform to one of the options.",
-        "If there are additional instructions in the question, follow them accordingly.",
-        "If there are neither options nor additional instructions, you are allowed to respond with a short phrase "
-        "only.",
-    ),
-    3: (
-        "Your final answer must be grounded to a number that is exlicitly written and relevant to the question in the "
-        "chart, even if it's an approximate value.",  # as published
-        "You are allowed to extract numbers within some text when needed.",
-    ),
+    1: """\
+Your final answer must be grounded to some text that is explicitly written and relevant to the question in the chart.
+If you need to answer multiple terms, separate them with commas.
+Unless specified in the question (such as answering with a letter), you are required to answer the full names of subplots and/or labels by default.""",
+    2: """\
+If there are options in the question, your final answer must conform to one of the options.
+If there are additional instructions in the question, follow them accordingly.
+If there are neither options nor additional instructions, you are allowed to respond with a short phrase only.""",
+    3: """\
+Your final answer must be grounded to a number that is exlicitly written and relevant to the question in the chart, even if it's an approximate value.
+You are allowed to extract numbers within some text when needed.""",
 }
 
-
-def _shared(axis: str, told: str) -> str:
-    """What counts where an axis is shared by several plots, or is on both sides of one."""
-    both, one = _BOTH[axis]
-    return (
-        f"including the case when {axis}-axis is shared across multiple subplots. When the {axis}-axis is present on "
-        f"both the {both} of the plot, {told} {one}."
-    )
-
-
-def _label(axis: str) -> tuple[str, ...]:
-    told = _shared(axis, f"answer the label of the {axis}-axis at the")
-    return (
-        f"what is the label of the {axis}-axis?",
-        f"Your final answer should be the label of the {axis}-axis that is explicitly written, {told}",
-        f"If the plot does not have an explicit {axis}-axis label, answer 'Not Applicable'.",
-    )
-
-
-def _tick(axis: str, which: str) -> tuple[str, ...]:
-    told = _shared(axis, "answer based on the axis at the" if axis == "x" else "based on the axis at the")
-    return (
-        f"what is the {which} labeled tick on the {axis}-axis?",
-        f"Your final answer should be the tick value on the {axis}-axis that is explicitly written, {told}{_UNITS}",
-    )
-
-
-def _step(axis: str) -> tuple[str, ...]:
-    return (
-        f"what is difference between consecutive numerical tick values on the {axis}-axis?",
-        f"Your final answer should be the difference between consecutive numerical tick values of the {axis}-axis, "
-        f"{_shared(axis, 'answer based on the axis at the')}{_UNITS}",
-        f"If the plot does not have an explicit {axis}-axis tick value, or if the tick values are not numerical, or if "
-        'the difference is not constant between all consecutive tick values, answer "Not Applicable".',
-    )
-
-
-_DESCRIPTIVE: Mapping[int, tuple[str, ...]] = {
-    1: (
-        "what is its title?",
-        "Your final answer should be the most relevant title of the plot that is explicitly written.",
-        "If the plot does not have an explicit title or contains only a letter, answer 'Not Applicable'.",
-    ),
-    2: _label("x"),
-    3: _label("y"),
-    4: _tick("x", "leftmost"),
-    5: _tick("x", "rightmost"),
-    6: _tick("y", "spatially lowest"),
-    7: _tick("y", "spatially highest"),
-    8: _step("x"),
-    9: _step("y"),
-    10: (
-        "how many lines are there?",
-        f"Your final answer should be the number of lines in the plot. {_LINES[0]}",
-        _LINES[1],
-    ),
-    11: (
-        "do any lines intersect?",
-        f'Your final answer should be "Yes" if any lines intersect, and "No" otherwise. {_LINES[0]}',
-        _LINES[1],
-    ),
-    12: ("how many discrete labels are there in the legend?", f"{_LEGEND} ", _NO_LEGEND),
-    13: (
-        "what are the names of the labels in the legend?",
-        "You should write down the labels from top to bottom, then from left to right and separate the labels with "
-        f"commas. {_LEGEND}",
-        _NO_LEGEND,
-    ),
-    14: (
-        f"what is the difference between the maximum and minimum values {_COLORBAR}",
-        _NO_PERCENT,
-        _NO_COLORBAR,
-    ),
-    15: (f"what is the maximum value {_COLORBAR}", f"{_NO_PERCENT} ", _NO_COLORBAR),
-    16: (
-        "what is the general trend of data from left to right?",
-        'Your final answer should be within a few words, such as "increases", "increases then stabilizes".',
-    ),
-    17: (
-        "What is the total number of explicitly labeled ticks across all axes?",
-        "Your final answer should be the total number of explicitly labeled ticks across all axes, including the case "
-        "when any axis is shared across multiple subplots.",
-    ),
-    18: (
-        "What is the layout of the subplots?",
-        'Your final answer should follow "n by m" format, where n is the number of rows and m is the number of columns.',
-        'If the plot does not contain subplots, answer "1 by 1".',
-    ),
-    19: (
-        "What is the number of subplots?",
-        "Your final answer should be the total number of subplots in the plot.",
-        'If the plot does not contain subplots, answer "1".',
-    ),
+# The questions of `descriptive`, 1 to 19, as published; what several of them say has a name.
+_SAID = {
+    "x": "including the case when x-axis is shared across multiple subplots. When the x-axis is present on both the top and bottom of the plot,",
+    "y": "including the case when y-axis is shared across multiple subplots. When the y-axis is present on both the left and right of the plot,",
+    "units": "Ignore units or scales that are written separately from the tick, such as units and scales from the axis label or the corner of the plot.",
+    "uneven": 'or if the tick values are not numerical, or if the difference is not constant between all consecutive tick values, answer "Not Applicable".',
+    "grid": "Ignore grid lines, tick marks, and any vertical or horizontal auxiliary lines.",
+    "no_lines": 'If the plot does not contain any lines or is not considered a line plot, answer "Not Applicable".',
+    "legend": "Your final answer should account for only labels relevant to the plot in the legend, even if the legend is located outside the plot.",
+    "no_legend": 'If the plot does not have a legend or no legend is not considered relevant to this plot, answer "Not Applicable".',
+    "colorbar": "of the tick labels on the continuous legend (i.e., colorbar)?",
+    "no_colorbar": 'If the plot does not have an explicit colorbar-based continuous legend or the legend is not considered relevant to this subplot, answer "Not Applicable".',
 }
+_TEXTS = """\
+what is its title?
+Your final answer should be the most relevant title of the plot that is explicitly written.
+If the plot does not have an explicit title or contains only a letter, answer 'Not Applicable'.
+
+what is the label of the x-axis?
+Your final answer should be the label of the x-axis that is explicitly written, {x} answer the label of the x-axis at the bottom.
+If the plot does not have an explicit x-axis label, answer 'Not Applicable'.
+
+what is the label of the y-axis?
+Your final answer should be the label of the y-axis that is explicitly written, {y} answer the label of the y-axis at the left.
+If the plot does not have an explicit y-axis label, answer 'Not Applicable'.
+
+what is the leftmost labeled tick on the x-axis?
+Your final answer should be the tick value on the x-axis that is explicitly written, {x} answer based on the axis at the bottom. {units}
+
+what is the rightmost labeled tick on the x-axis?
+Your final answer should be the tick value on the x-axis that is explicitly written, {x} answer based on the axis at the bottom. {units}
+
+what is the spatially lowest labeled tick on the y-axis?
+Your final answer should be the tick value on the y-axis that is explicitly written, {y} based on the axis at the left. {units}
+
+what is the spatially highest labeled tick on the y-axis?
+Your final answer should be the tick value on the y-axis that is explicitly written, {y} based on the axis at the left. {units}
+
+what is difference between consecutive numerical tick values on the x-axis?
+Your final answer should be the difference between consecutive numerical tick values of the x-axis, {x} answer based on the axis at the bottom. {units}
+If the plot does not have an explicit x-axis tick value, {uneven}
+
+what is difference between consecutive numerical tick values on the y-axis?
+Your final answer should be the difference between consecutive numerical tick values of the y-axis, {y} answer based on the axis at the left. {units}
+If the plot does not have an explicit y-axis tick value, {uneven}
+
+how many lines are there?
+Your final answer should be the number of lines in the plot. {grid}
+{no_lines}
+
+do any lines intersect?
+Your final answer should be "Yes" if any lines intersect, and "No" otherwise. {grid}
+{no_lines}
+
+how many discrete labels are there in the legend?
+{legend}\x20
+{no_legend}
+
+what are the names of the labels in the legend?
+You should write down the labels from top to bottom, then from left to right and separate the labels with commas. {legend}
+{no_legend}
+
+what is the difference between the maximum and minimum values {colorbar}
+You should remove the percentage sign (if any) in your answer.
+{no_colorbar}
+
+what is the maximum value {colorbar}
+You should remove the percentage sign (if any) in your answer.\x20
+{no_colorbar}
+
+what is the general trend of data from left to right?
+Your final answer should be within a few words, such as "increases", "increases then stabilizes".
+
+What is the total number of explicitly labeled ticks across all axes?
+Your final answer should be the total number of explicitly labeled ticks across all axes, including the case when any axis is shared across multiple subplots.
+
+What is the layout of the subplots?
+Your final answer should follow "n by m" format, where n is the number of rows and m is the number of columns.
+If the plot does not contain subplots, answer "1 by 1".
+
+What is the number of subplots?
+Your final answer should be the total number of subplots in the plot.
+If the plot does not contain subplots, answer "1"."""
+_DESCRIPTIVE = dict(enumerate(_TEXTS.format(**_SAID).split("\n\n"), start=1))
 
 
 def change_reasoning(row: Mapping[str, Any]) -> dict[str, Any]:
     """The question of a figure with the instruction for its kind of answer."""
     kind, answer = int(row["reasoning_q_source"]), str(row["reasoning_a"])
     if kind in _REASONING:
-        told: tuple[str, ...] = _REASONING[kind]
+        told = _REASONING[kind]
     elif "." in answer:
-        told = (f"Your final answer must be a number with {len(answer.split('.')[1])} decimal places.",)
+        told = f"Your final answer must be a number with {len(answer.split('.')[1])} decimal places."
     else:
-        told = ("Your final answer must be an exact integer.",)
-    return {"question": _INDENT.join((row["reasoning_q"], *told)), "answer": answer, "inst_category": kind}
+        told = "Your final answer must be an exact integer."
+    question = _INDENT.join((row["reasoning_q"], *told.split("\n")))
+    return {"question": question, "answer": answer, "inst_category": kind}
 
 
 def list_descriptive(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -178,7 +142,7 @@ def list_descriptive(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = []
     for number in range(1, 5):
         qid = int(row[f"descriptive_q{number}"])
-        text = _INDENT.join(_DESCRIPTIVE[qid])
+        text = _DESCRIPTIVE[qid].replace("\n", _INDENT)
         found.append(
             {
                 "question": text if qid in _WHOLE else place + text,
