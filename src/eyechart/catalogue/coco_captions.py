@@ -102,21 +102,15 @@ def compute_rouge(caption: str, references: Sequence[str]) -> float:
     >>> round(compute_rouge("a dog runs", ["the dog runs", "a cat"]), 4)
     0.6667
     """
-    words = caption.split(" ")[:MAX_WORDS]
-    pairs = [
-        (_find_common(words, true), len(true)) for one in references if (true := one.split(" ")[:MAX_WORDS])
-    ]
-    precision = max((common / len(words) for common, _ in pairs), default=0.0)
-    recall = max((common / n for common, n in pairs), default=0.0)
+    from rapidfuzz.distance import LCSseq
+
+    words, *golds = (text.split(" ")[:MAX_WORDS] for text in (caption, *references))
+    common = [(LCSseq.similarity(words, gold), len(gold)) for gold in golds]
+    precision = max((n / len(words) for n, _ in common), default=0.0)
+    recall = max((n / length for n, length in common), default=0.0)
     if not precision or not recall:
         return 0.0
     return (1 + _BETA**2) * precision * recall / (recall + _BETA**2 * precision)
-
-
-def _find_common(one: Sequence[str], other: Sequence[str]) -> int:
-    from rapidfuzz.distance import LCSseq
-
-    return int(LCSseq.similarity(one, other))
 
 
 def _count_grams(text: str) -> Mapping[Gram, int]:

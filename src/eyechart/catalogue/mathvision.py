@@ -7,6 +7,7 @@ Parity: tests/catalogue/vectors.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from eyechart.catalogue.entry import Entry, Kit
@@ -96,8 +97,7 @@ def is_equal(answer: str, gold: str) -> bool:
     value = evaluate_python(true)
     if value is not None and _is_close(value, evaluate_python(said, {"a": value})):
         return True
-    value = evaluate_latex(true)
-    if value is not None:
+    if (value := evaluate_latex(true)) is not None:
         return _is_close(value, evaluate_latex(said, {"a": value}))
     value = evaluate_latex(said)
     return value is not None and _is_close(value, evaluate_latex(true, {"b": value}))
@@ -107,12 +107,9 @@ _TOLERANCE = 1e-6
 
 
 def _is_close(one: Any, other: Any) -> bool:
-    if other is None:
-        return False
-    try:
-        return bool(abs(one - other) < _TOLERANCE)
-    except OverflowError:
-        return False
+    with suppress(OverflowError):
+        return other is not None and bool(abs(one - other) < _TOLERANCE)
+    return False
 
 
 # -- lmms-eval: the answer is cut out of the reply, tidied, and compared at two decimals
@@ -183,15 +180,11 @@ def tidy_answer(text: str) -> str:
     if closing >= 0 and (opening < 0 or closing < opening):
         text = text[:closing]
     text = text.rpartition("=")[2].rpartition("\\approx")[2]
-    return _write_fractions(_drop_marks(text))
-
-
-def _drop_marks(text: str) -> str:
     text = text.replace(" ", "").replace("\\,", "").replace("∞", "\\infty").replace("+\\infty", "\\infty")
     text = text.replace("\\\\", "\\").replace("bmatrix", "pmatrix")
     for mark in _DROPPED:
         text = text.replace(mark, "")
-    return text.replace("\\\\", "\\")
+    return _write_fractions(text.replace("\\\\", "\\"))
 
 
 def _write_fractions(text: str) -> str:
@@ -204,11 +197,9 @@ def _write_fractions(text: str) -> str:
     if text == "0.5":
         return "\\frac{1}{2}"
     above, slash, below = text.partition("/")
-    try:
+    with suppress(ValueError):
         if slash and f"{int(above)}/{int(below)}" == text:
             return f"\\frac{{{int(above)}}}{{{int(below)}}}"
-    except ValueError:
-        pass
     return text
 
 
@@ -233,16 +224,14 @@ def is_equal_lmms(one: str, other: str) -> bool:
     >>> is_equal_lmms(r"\frac{1}{3}", "0.333"), is_equal_lmms("(1/2, 3)", "(0.5,3)"), is_equal_lmms("", "")
     (True, True, False)
     """
-    texts = [one.lower(), other.lower()]
+    texts = one.lower(), other.lower()
     if not all(text.strip(" ") for text in texts):
         return False
     if texts[0].strip() == texts[1].strip():
         return True
-    texts = [_evaluate_items(text) for text in texts]
-    if texts[0] == texts[1]:
-        return True
-    values = [_round(text) for text in texts]
-    return values[0] is not None and values[0] == values[1]
+    said, true = map(_evaluate_items, texts)
+    value = _round(said)
+    return said == true or (value is not None and value == _round(true))
 
 
 def _evaluate_items(text: str) -> str:

@@ -12,8 +12,8 @@ from functools import partial
 from eyechart.catalogue.entry import Entry, Kit
 from eyechart.prompt.published import BRIEFLY, ask, ask_with
 from eyechart.score.aggregates import ALL, Counts, add_up, declare_aggregate, divide, get_column
-from eyechart.score.lmms import lmms_scorer, score_short
-from eyechart.types import CannotAggregate, Card, MetricTable, Reply, Sample, Score, ScoredRow
+from eyechart.score.lmms import reading_scorer
+from eyechart.types import CannotAggregate, Card, MetricTable, ScoredRow
 
 ask_mme = ask_with(
     lambda sample: sample.question.strip().replace(" Please answer yes or no.", "") + f"\n{BRIEFLY}"
@@ -37,24 +37,21 @@ Entry(
 ).register()
 
 
-@lmms_scorer("mme-lmms", version="2")
-def score_mme_lmms(reply: Reply, sample: Sample) -> Score:
-    """lmms-eval's MME: yes or no within the first four characters. As published, ``snow`` is no."""
-    read = read_mme(reply.text)
-    hit = read in {gold.lower().strip().replace(".", "") for gold in sample.golds}
-    return score_short(reply, sample, float(hit), None if read == "other" else read, "mme-lmms")
+def _tidy(text: str) -> str:
+    return text.lower().strip().replace(".", "")
 
 
-def read_mme(reply: str) -> str:
-    """``yes``, ``no`` or ``other``.
+@reading_scorer("mme-lmms", version="2", matches=lambda read, gold: read == _tidy(gold), is_whole=True)
+def read_mme(reply: str) -> str | None:
+    """lmms-eval's MME: yes or no within the first four characters. As published, ``snow`` is no.
 
     >>> read_mme("Yes, it is"), read_mme("n"), read_mme("Maybe")
-    ('yes', 'no', 'other')
+    ('yes', 'no', None)
     """
-    text = reply.lower().strip().replace(".", "")
+    text = _tidy(reply)
     if len(text) == 1:
-        return {"y": "yes", "n": "no"}.get(text, "other")
-    return next((word for word in ("yes", "no") if word in text[:4]), "other")
+        return {"y": "yes", "n": "no"}.get(text)
+    return next((word for word in ("yes", "no") if word in text[:4]), None)
 
 
 PERCEPTION = (

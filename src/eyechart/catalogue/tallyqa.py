@@ -6,10 +6,9 @@ import re
 
 from eyechart.catalogue.entry import Entry
 from eyechart.prompt.published import ask
-from eyechart.registry import scorer
-from eyechart.score.lmms import score_short
+from eyechart.score.lmms import reading_scorer
 from eyechart.score.text import COUNTS
-from eyechart.types import Card, Reply, Sample, Score
+from eyechart.types import Card
 
 Entry(
     "tallyqa",
@@ -25,14 +24,13 @@ Entry(
 _COUNT = re.compile(rf"\b(?:[0-9]|1[0-9]|20|{'|'.join(COUNTS)})\b")
 
 
-@scorer("tallyqa", version="1", parity="official")
-def score_tallyqa(reply: Reply, sample: Sample) -> Score:
+@reading_scorer(
+    "tallyqa", version="1", cut=None, matches=lambda read, gold: read == gold.strip().removesuffix(".0")
+)
+def read_tallyqa(reply: str) -> str | None:
     """TallyQA: the first number from 0 to 20, in digits or as an English word."""
-    count = read_count(reply.text)
-    hit = count is not None and any(gold.strip().removesuffix(".0") == str(count) for gold in sample.golds)
-    return score_short(
-        reply, sample, float(hit), None if count is None else str(count), "tallyqa", is_whole=False
-    )
+    count = read_count(reply)
+    return None if count is None else str(count)
 
 
 def read_count(reply: str | float) -> int | None:

@@ -95,7 +95,7 @@ def pope_row(given: Input) -> object:
 def mme_row(given: Input) -> object:
     from eyechart.catalogue.mme import read_mme
 
-    return {"label": read_mme(given["reply"])}
+    return {"label": read_mme(given["reply"]) or "other"}
 
 
 @offered("lmms.ocrbench.row")
