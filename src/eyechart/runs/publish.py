@@ -73,33 +73,30 @@ def write_model_index(runs: Sequence[Run], path: str | Path, *, url: str = "") -
     results: list[dict[str, Any]] = []
     for run in refuse_several_models(runs):
         hub, number, group = find_data_set(run), run.summary.number, run.summary.overall
-        facts = {
-            "ci95": list(number.ci95) if number.ci95 else None,
-            "interval": number.method,
-            "unit": "points" if number.scale == "points" else "percent",
-            "n": group.n_scored,
-            "clusters": group.n_clusters,
-            "outcomes": {str(name): count for name, count in group.outcomes.items() if count},
-            "notes": "; ".join(list_notes(run)),
-        }
-        metric = {
-            "type": "accuracy" if number.name == run.summary.mean.name else number.name,
-            "name": number.name,
-            "value": _read_value(run),
-            "args": {name: value for name, value in facts.items() if value},
-        }
-        named = {"config": hub.config, "split": "" if hub.is_file else hub.split, "revision": hub.revision}
-        dataset = {
-            "type": hub.place,
-            "name": str(run.manifest.get("benchmark", "")),
-            **{name: value for name, value in named.items() if value},
-        }
+        facts = _drop_empty(
+            ci95=list(number.ci95) if number.ci95 else None,
+            interval=number.method,
+            unit="points" if number.scale == "points" else "percent",
+            n=group.n_scored,
+            clusters=group.n_clusters,
+            outcomes=_drop_empty(**{str(name): count for name, count in group.outcomes.items()}),
+            notes="; ".join(list_notes(run)),
+        )
+        kind = "accuracy" if number.name == run.summary.mean.name else number.name
+        metric = {"type": kind, "name": number.name, "value": _read_value(run), "args": facts}
+        split = "" if hub.is_file else hub.split
+        named = _drop_empty(config=hub.config, split=split, revision=hub.revision)
+        dataset = {"type": hub.place, "name": str(run.manifest.get("benchmark", "")), **named}
         if any(one["dataset"] == dataset for one in results):
             raise UsageError(f"{path}: two runs are results of {hub}", hint="write them to two files")
         source = {"source": {"url": url, "name": "eyechart report"}} if url else {}
         results.append({"task": _TASK, "dataset": dataset, "metrics": [metric], **source})
     name = name_model(runs[0].manifest).rpartition("/")[2]
     _write_yaml(path, {"model-index": [{"name": name, "results": results}]})
+
+
+def _drop_empty(**facts: Any) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value}
 
 
 def refuse_several_models(runs: Sequence[Run]) -> Sequence[Run]:
