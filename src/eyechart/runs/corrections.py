@@ -8,7 +8,7 @@ not applied: the published file has changed.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,8 @@ import msgspec
 
 from eyechart.errors import DataError
 from eyechart.report.export import strip_guard
-from eyechart.runs.plugins import find_scorer
-from eyechart.score.thinking import set_thinking, show_reply
-from eyechart.types import Result, Sample
+from eyechart.score.thinking import show_reply
+from eyechart.types import Result, Sample, Scorer
 
 COLUMNS = ("id", "old", "new", "why")
 _BETWEEN = " | "  # accepted answers in a cell
@@ -91,25 +90,17 @@ def list_stale(samples: Iterable[Sample], corrections: Sequence[Correction]) -> 
 
 
 def correct_results(
-    results: Iterable[Result],
-    corrections: Sequence[Correction],
-    originals: Mapping[str, Sample],
-    scorer: str,
-    thinking: str,
+    results: Iterable[Result], usable: Sequence[tuple[Correction, Sample]], scoring: Scorer
 ) -> Iterator[Result]:
-    """The results with those of corrected questions scored again.
-
-    `corrections` are those that fit the questions; `originals`: their samples, by id.
-    """
-    scoring = set_thinking(find_scorer(scorer), thinking)  # type: ignore[arg-type]
-    by_id = {one.id: one for one in corrections}
+    """The results with those of corrected questions scored again; `usable`: what fits, with the question."""
+    by_id = {one.id: (one, sample) for one, sample in usable}
     for result in results:
-        one = by_id.get(result.sample.circle or result.sample.id)
-        if one is None or result.reply is None:
+        one, original = by_id.get(result.sample.circle or result.sample.id, (None, None))
+        if one is None or original is None or result.reply is None:
             yield result
             continue
         letters = {text: letter for letter, text in result.sample.choices.items()}
-        options = originals[one.id].choices  # of a rotation, the new gold has another letter
+        options = original.choices  # of a rotation, the new gold has another letter
         golds = tuple(letters.get(options.get(gold, ""), gold) for gold in _split(one.new))
         sample = replace(result.sample, golds=golds)
         yield replace(result, sample=sample, score=scoring(show_reply(result.reply, scoring), sample))

@@ -96,11 +96,10 @@ def gate(
     """
     if (at_least is None) == (baseline is None):
         raise UsageError("a gate needs at_least or baseline, and not both", hint="ec.gate(run, at_least=0.8)")
-    if at_least is not None and not 0 <= at_least <= 1:
-        raise UsageError(f"at_least is {at_least:g}, but must be from 0 to 1", hint="write 80 % as 0.8")
-    for name, share in (("max_drop", max_drop), ("max_failed", max_failed)):
+    for name, share in (("at_least", at_least or 0.0), ("max_drop", max_drop), ("max_failed", max_failed)):
         if not 0 <= share <= 1:
-            raise UsageError(f"{name} is {share:g}, but must be from 0 to 1", hint="write 2 points as 0.02")
+            hint = "write 80 % as 0.8" if name == "at_least" else "write 2 points as 0.02"
+            raise UsageError(f"{name} is {share:g}, but must be from 0 to 1", hint=hint)
     if max_drop and baseline is None:
         raise UsageError("max_drop has no effect without a baseline", hint="add baseline=RUN")
     if unclear not in ("fail", "pass"):

@@ -39,7 +39,8 @@ from eyechart.report.summary import Summary, find_unread, make_summary, summaris
 from eyechart.runs.corrections import Correction, correct_results, list_stale
 from eyechart.runs.cost import compute_judge_cost, compute_paid_cost, read_judge_prices
 from eyechart.runs.options import Options
-from eyechart.runs.plugins import find_exporter
+from eyechart.runs.plugins import find_exporter, find_scorer
+from eyechart.score.thinking import set_thinking
 from eyechart.store.folder import REPORT_NAME, SUMMARY_NAME, prepare_folder, write_json
 from eyechart.store.journal import FILE_NAME, Journal
 from eyechart.store.reader import Call, Verdict
@@ -222,13 +223,14 @@ class Run:
 
     def _by_corrections(self) -> dict[str, Group]:
         """The score with the corrected golds, from the same replies."""
-        wanted = {one.id for one in self.corrections}
-        originals = {one.id: one for one in self.journal.samples() if one.id in wanted} if wanted else {}
-        usable = [one for one in self.corrections if one.id in originals and one.fits(originals[one.id])]
+        if not (wanted := {one.id: one for one in self.corrections}):
+            return {}
+        originals = ((wanted[one.id], one) for one in self.journal.samples() if one.id in wanted)
+        usable = [(one, sample) for one, sample in originals if one.fits(sample)]
         if not usable:
             return {}
-        name, thinking = str(self.manifest.get("scorer", "")), str(self.manifest.get("thinking", "auto"))
-        results = correct_results(self.counted(), usable, originals, name, thinking)
+        name, thinking = str(self.manifest.get("scorer", "")), self.manifest.get("thinking", "auto")
+        results = correct_results(self.counted(), usable, set_thinking(find_scorer(name), thinking))
         return {f"with {len(usable):,} correction{'s' * (len(usable) != 1)}": self._count(results)}
 
     @cached_property

@@ -49,10 +49,6 @@ class _Evaluated(msgspec.Struct, frozen=True):
     runs: dict[str, str]
 
 
-class _State(msgspec.Struct, frozen=True):
-    checkpoints: list[_Evaluated] = []
-
-
 @dataclass(kw_only=True)
 class Watch:
     """The checkpoints of a folder, evaluated on the same questions."""
@@ -158,8 +154,8 @@ class Watch:
 
     def read(self) -> list[_Evaluated]:
         """By step; those whose runs are still there."""
-        state = read_json(self._file, _State) or _State()
-        found = [one for one in state.checkpoints if all(Path(run).is_dir() for run in one.runs.values())]
+        known = (read_json(self._file, dict[str, list[_Evaluated]]) or {}).get("checkpoints", [])
+        found = [one for one in known if all(Path(run).is_dir() for run in one.runs.values())]
         return sorted(found, key=lambda one: (one.step, one.name))
 
     def _is_known(self, checkpoint: Checkpoint, signature: Signature) -> bool:
@@ -169,7 +165,7 @@ class Watch:
         prepare_folder(self.out)
         others = [one for one in self.read() if one.name != new.name]
         with atomic_write(self._file) as place:
-            place.write_bytes(msgspec.json.encode(_State([*others, new])))
+            place.write_bytes(msgspec.json.encode({"checkpoints": [*others, new]}))
         with contextlib.suppress(EyechartError):  # the runs may not be comparable: `curves` says so
             write_watch_page(self.page, self.folder.absolute().name, self.curves())
 
