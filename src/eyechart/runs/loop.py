@@ -91,7 +91,9 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         numbers.append(_HANGUP)  # unless it is ignored (``nohup``)
     before = {number: signal.signal(number, relay.interrupt) for number in numbers}
     try:
-        if asyncio._get_running_loop() is None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
             copy_context().run(job)
         else:
             threading.Thread(target=job, name="eyechart-run", daemon=True).start()

@@ -184,7 +184,8 @@ class Watch:
         runs = [run for _, run in evaluated]
         shared = share_questions(runs, label_runs(runs))
         if not shared.ids:
-            raise UsageError("no question was scored in all runs", hint="eyechart compare says why")
+            why = "eyechart compare says why, run by run"
+            raise UsageError("no question was scored in all runs", hint=why)
         curve = compare_checkpoints(
             [shared.values[str(run.folder)] for run in runs], shared.weights, shared.clusters
         )
