@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,54 +110,50 @@ def check_input(plan: Plan) -> None:
     check.finish()
 
 
+@dataclass(slots=True)
 class InputCheck:
     """Checks, sample by sample, that something can be put in place of the images."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._kind = plan.options.input
-        self._has_texts = self._kind == "caption" or bool(plan.options.ocr_texts)
-        self._n_shown = 0
-        self._missing: list[str] = []
-        self._why: DataError | None = None
+    plan: Plan
+    n_shown: int = 0
+    missing: dict[str, DataError] = field(default_factory=dict)  # why samples have no text, by id
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further samples make no difference. Texts from a file are looked up for each."""
+        options = self.plan.options
+        return self.n_shown > 0 and options.input != "caption" and not options.ocr_texts
 
     def add(self, sample: Sample) -> None:
-        """Look at one sample: the first with an image, and with texts from a file every one."""
+        """Look at one sample."""
         if not sample.images or self.is_settled:
             return
-        self._n_shown += 1
+        self.n_shown += 1
         try:
-            turns = list(self._plan.prompt(sample.without_golds()))
+            turns = list(self.plan.prompt(sample.without_golds()))
         except MissingText as err:
-            self._missing.append(sample.id)
-            self._why = self._why or err
+            self.missing[sample.id] = err
             return
         except UsageError:
             raise
         except Exception:  # a user's own prompt: its errors are reported per sample
             return
-        if self._kind in ("blank", "shuffled"):
-            refuse_hidden_images(turns, sample, self._kind)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether further samples make no difference."""
-        return bool(self._n_shown) and not self._has_texts
+        if (kind := self.plan.options.input) in ("blank", "shuffled"):
+            refuse_hidden_images(turns, sample, kind)
 
     def finish(self) -> None:
         """Refuse the run if no sample has an image, or if texts are missing."""
-        if self._missing:
-            assert self._why is not None
-            origin = self._why.message.partition(": ")[0]
+        if names := list(self.missing):
+            origin = self.missing[names[0]].message.partition(": ")[0]
             raise DataError(
-                f"{origin}: no text for {len(self._missing)} of {self._n_shown} samples with images: "
-                f"{join_names(self._missing, 10)}",
+                f"{origin}: no text for {len(names)} of {self.n_shown} samples with images: "
+                f"{join_names(names, 10)}",
                 hint="a text belongs to the id of a sample, or to the path of an image as in the questions",
             )
-        if not self._n_shown:
+        if not self.n_shown:
+            what = f"--input {self.plan.options.input} has nothing to replace"
             raise DataError(
-                f"{self._plan.benchmark.source.origin}: no sample has an image, so --input {self._kind} has "
-                "nothing to replace",
+                f"{self.plan.benchmark.source.origin}: no sample has an image, so {what}",
                 hint="leave out --input, or use --input none",
             )
 
