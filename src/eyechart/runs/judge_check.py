@@ -213,8 +213,7 @@ def _read_sheet(run: Run, file: Path) -> SheetVerdicts:
     n_empty, changed, bad = 0, [], []
     for row in _read_rows(file):
         where = name_row(file, row.number, row.line)
-        key = _read_key(row, where)
-        _check_run(run, row, where)
+        key = _read_key(run, row, where)
         if key in places:
             raise DataError(
                 f"{where}: a second row for {_name(key)}; the first is {places[key]}", hint="keep one"
@@ -279,21 +278,18 @@ def _read_rows(file: Path) -> Iterator[Row]:
     yield from reader.rows(())
 
 
-def _check_run(run: Run, row: Row, where: str) -> None:
-    named = format_cell(row.values.get("run"))
-    if named and named != run.folder.resolve().name:
-        raise DataError(
-            f"{where}, column 'run': this row is of {named}, not of {run.folder}",
-            hint="name that run; if its folder was renamed, clear the column run",
-        )
-
-
-def _read_key(row: Row, where: str) -> Key:
-    name, trial = (format_cell(row.values.get(column)) or "" for column in ("id", "trial"))
+def _read_key(run: Run, row: Row, where: str) -> Key:
+    """Which reply of the run a row is about."""
+    name, trial, of_run = (format_cell(row.values.get(column)) or "" for column in ("id", "trial", "run"))
     if not name:
         raise DataError(f"{where}, column 'id': empty", hint="the ids of the sheet must stay")
     if trial and not trial.isdecimal():
         raise DataError(f"{where}, column 'trial': {trial!r} is not a number", hint="it must stay as it was")
+    if of_run and of_run != run.folder.resolve().name:
+        raise DataError(
+            f"{where}, column 'run': this row is of {of_run}, not of {run.folder}",
+            hint="name that run; if its folder was renamed, clear the column run",
+        )
     return strip_guard(name), int(trial or 0)
 
 
@@ -311,13 +307,10 @@ def read_verdict_word(cell: Any) -> float | None:
     word = text.casefold().rstrip(".!。！")
     if not word or word in WORDS:
         return WORDS.get(word)
-    try:
-        value = float(word) if len(word) < 20 and word.isascii() else -1.0
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise ValueError(f"{text[:40]!r} is not a verdict")
-    return value
+    with contextlib.suppress(ValueError):
+        if len(word) < 20 and word.isascii() and 0 <= (value := float(word)) <= 1:
+            return value
+    raise ValueError(f"{text[:40]!r} is not a verdict")
 
 
 # -- Kept in the journal
