@@ -28,6 +28,7 @@ from eyechart.readers.clauses import (
     find_clauses,
     find_tokens,
     lower,
+    skip_back,
     to_plain,
 )
 from eyechart.readers.decide import decide_tokens, find_contained, read_choice, read_statement
@@ -507,10 +508,8 @@ def _find_statement(text: str, golds: Sequence[str]) -> tuple[int, int] | None:
     if not any(token.letters for token in tokens):
         return None
     for token in tokens:
-        if token.letters:
-            token.letters = ("gold",)
-    wanted = Options({"gold": "gold"})
-    reading = decide_tokens(plain, 0, tokens, wanted)
+        token.letters = ("gold",) if token.letters else token.letters
+    reading = decide_tokens(plain, 0, tokens, Options({"gold": "gold"}))
     if reading.answer is None:
         return None
     place = next(at for at, token in enumerate(tokens) if token.start == reading.span[0])
@@ -538,9 +537,7 @@ def _find_sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
 
 def _is_beside_complement(sentence: Sequence[Token], place: int) -> bool:
     """Whether another noun comes first: "a cat next to a dog", "it is a man with a dog"."""
-    lead = place - 1
-    while lead > 0 and sentence[lead].roles & r.ARTICLE:
-        lead -= 1
+    lead = skip_back(sentence, place - 1, r.ARTICLE)
     verb_after = next((at for at in range(place + 1, len(sentence) - 1) if sentence[at].roles & r.BE), None)
     if lead > 0 and sentence[lead].word in _NEAR and verb_after and not sentence[verb_after + 1].is_mark:
         return True  # "the country next to Italy is Austria"

@@ -128,6 +128,11 @@ class Token(msgspec.Struct, gc=False):
 EDGE = Token(-1, -1, "\n", is_mark=True)  # before the first token, and after the last
 
 
+def is_unknown(token: Token) -> bool:
+    """Whether a word is none that we know, nor an option."""
+    return not (token.roles or token.is_mark) and token.letters is None
+
+
 def join_roles(tokens: Iterable[Token]) -> int:
     """What any of these words does."""
     return functools.reduce(operator.or_, (token.roles for token in tokens), 0)
@@ -349,7 +354,6 @@ def is_heading(tokens: Sequence[Token], end: int) -> bool:
     return False
 
 
-_INVERTED = ("were", "had", "should")
 _CARRIED = r.IF | r.ELSE | r.FIRST
 _TOLD = r.REPORT | r.SAY | r.ACCORDING | r.PERSON | r.SELF | r.CHOOSE | r.OPINION | r.THINK | r.ANSWER
 
@@ -373,7 +377,7 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
         carried |= clause.roles & _CARRIED
         if n_conditions == 1 and _is_step(clause.words):
             carried &= ~r.IF
-        if clause.starts_sentence and clause.words[0].word in _INVERTED:
+        if clause.starts_sentence and clause.words[0].word in ("were", "had", "should"):
             carried |= r.IF  # "Were there rails, I'd say B."
         if clause.roles & _TOLD and _reports(clause):
             carried |= r.REPORT
@@ -393,9 +397,8 @@ def _carry(tokens: Sequence[Token], clauses: Sequence[Clause]) -> None:
 
 def _is_step(part: Sequence[Token]) -> bool:
     """Whether a condition is a step of the work: "If we add them, the sum is 3", not "if we added two"."""
-    words = [token.word for token in part[:2]]
-    is_step = len(part) > 2 and words in (["if", "we"], ["if", "i"]) and not part[2].roles
-    return is_step and not part[2].word.endswith("ed")
+    is_step = [token.word for token in part[:2]] in (["if", "we"], ["if", "i"]) and len(part) > 2
+    return is_step and not part[2].roles and not part[2].word.endswith("ed")
 
 
 _ACTS = r.THINK | r.SAY
@@ -406,11 +409,6 @@ _CHOICES = ("pick", "choos", "chose", "select", "voted")
 
 def _is_someone(token: Token) -> bool:
     return token.is_capital and not token.roles and not token.is_letter and token.word.isalpha()
-
-
-def _is_noun(token: Token) -> bool:
-    """Whether a word is none that we know, nor an option."""
-    return not (token.roles or token.is_mark) and token.letters is None
 
 
 def _reports(clause: Clause) -> bool:
@@ -432,11 +430,11 @@ def _reports(clause: Clause) -> bool:
         if roles & r.SAY:
             if place >= last - 1 and has_mention and not clause.roles & r.SOURCE:
                 return True
-            if not place and (_is_noun(following) or following.roles & r.PERSON):
+            if not place and (is_unknown(following) or following.roles & r.PERSON):
                 return True  # in languages that put the verb first
             if not has_i and all(other.is_mark for other in words[:place]):
                 return clause.previous is not None  # '"B," said the boy'
-            if not has_i and not has_source and _is_noun(words[place - 1]):
+            if not has_i and not has_source and is_unknown(words[place - 1]):
                 return True  # "commenters say"
         is_owner = roles & r.SELF and token.word[:2] not in ("i", "i'", "we") and place < last
         owns = is_owner and not following.is_mark and not following.roles & ~r.PERSON  # "my teacher"

@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -103,13 +104,10 @@ def read_object(text: str) -> Mapping[str, Any] | None:
     >>> read_object('{"total": 5}'), read_object("{5, 7}"), read_object("5")
     ({'total': 5}, None, None)
     """
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and value else None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text) if text.lstrip().startswith("{") else None
+        return value if isinstance(value, dict) and value else None
+    return None
 
 
 def pair_values(
@@ -154,14 +152,9 @@ def find_object(text: str, gold: Mapping[str, Any]) -> Mapping[str, Any] | None:
     An object that is cut off is not one. `{"result": {...}}` and a list of one object are unwrapped.
     """
     wanted = {_normalise_key(key) for key in gold}
-    best: Mapping[str, Any] | None = None
-    most = -1
-    for start, end in _find_spans(text):
-        value = parse_lenient(text[start:end])
-        found = _unwrap(value, wanted) if isinstance(value, dict) else None
-        if found is not None and (n := _count_shared(found, wanted)) >= most:
-            best, most = found, n
-    return best
+    values = (parse_lenient(text[start:end]) for start, end in _find_spans(text))
+    found = [_unwrap(value, wanted) for value in values if isinstance(value, dict)]
+    return max(reversed(found), key=lambda one: _count_shared(one, wanted), default=None)
 
 
 def _find_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -190,16 +183,12 @@ _QUOTED = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
 def _unwrap(value: Mapping[str, Any], wanted: set[str]) -> Mapping[str, Any]:
-    for _ in range(4):
-        if len(value) != 1 or _count_shared(value, wanted):
-            break
-        [inner] = value.values()
-        if isinstance(inner, list) and len(inner) == 1:
-            [inner] = inner
-        if not isinstance(inner, dict) or not _count_shared(inner, wanted):
-            break
-        value = inner
-    return value
+    if len(value) != 1 or _count_shared(value, wanted):
+        return value
+    [inner] = value.values()
+    if isinstance(inner, list) and len(inner) == 1:
+        [inner] = inner
+    return inner if isinstance(inner, dict) and _count_shared(inner, wanted) else value
 
 
 def _count_shared(value: Mapping[str, Any], wanted: set[str]) -> int:
@@ -216,7 +205,6 @@ def _normalise_key(key: str) -> str:
     return (kept or key).casefold()
 
 
-_NOTHING = object()
 _TOKEN = re.compile(
     r"""(?P<skipped>\s+|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/)){0,999}\*/)"""
     r"""|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"|'(?P<single>[^'\\]*(?:\\.[^'\\]*)*)'"""
@@ -233,17 +221,15 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 def parse_lenient(text: str) -> Any:
-    r"""A JSON value as models write it; a unique object that is no value if it cannot be parsed.
+    r"""A JSON value as models write it; None if it cannot be parsed.
 
     Trailing commas, comments, single quotes, bare keys and Python's words are understood.
 
     >>> parse_lenient("{'a': True, b: [1, 2,], // two\n}")
     {'a': True, 'b': [1, 2]}
     """
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        pass
     pieces, at = [""], 0
     while token := _TOKEN.match(text, at):
         kind, at = token.lastgroup or "", token.end()
@@ -256,10 +242,9 @@ def parse_lenient(text: str) -> Any:
         elif kind != "skipped":
             is_word = kind == "word"
             pieces.append(_WORDS.get(token[0]) or json.dumps(token[0]) if is_word else token[0])
-    try:
-        return json.loads("".join(pieces)) if at == len(text) else _NOTHING
-    except (ValueError, RecursionError):
-        return _NOTHING
+    with suppress(ValueError, RecursionError):
+        return json.loads("".join(pieces)) if at == len(text) else None
+    return None
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -296,14 +281,9 @@ class _Comparison:
         elif isinstance(gold, list) and any(isinstance(one, dict) and one for one in gold):
             self._compare_objects(gold, said, path)
         else:
-            self._note(path, self._judge(gold, said, path))
-
-    def _judge(self, gold: Any, said: Any, path: str) -> Status:
-        if is_absent(gold):
-            return "right" if is_absent(said) else "wrong"
-        if is_absent(said):
-            return "missing"
-        return "right" if self.is_same(gold, said, path) else "wrong"
+            is_right = is_absent(said) if is_absent(gold) else self.is_same(gold, said, path)
+            is_missing = is_absent(said) and not is_absent(gold)
+            self._note(path, "missing" if is_missing else "right" if is_right else "wrong")
 
     def is_same(self, gold: Any, said: Any, path: str) -> bool:
         """Whether a value of the reply is the gold's."""
@@ -318,9 +298,8 @@ class _Comparison:
     def _is_same_list(self, gold: Sequence[Any], said: Any, path: str) -> bool:
         if isinstance(said, str) and len(gold) > 1:
             said = re.split(r"\s*[,;\n]\s*", said.strip())  # a list as text: "red, blue"
-        values = said if isinstance(said, list) else [said]
         wanted = [one for one in gold if not is_absent(one)]
-        values = [one for one in values if not is_absent(one)]
+        values = [one for one in (said if isinstance(said, list) else [said]) if not is_absent(one)]
         if len(values) != len(wanted):
             return False
         inside = f"{path}[]"
@@ -394,9 +373,8 @@ def is_absent(value: Any) -> bool:
     >>> [is_absent(value) for value in (None, "", " N/A ", [], {}, 0, False, "no")]
     [True, True, True, True, True, False, False, False]
     """
-    if value is None or value == [] or value == {}:
-        return True
-    return isinstance(value, str) and value.strip().casefold() in _ABSENT
+    is_text = isinstance(value, str)
+    return value.strip().casefold() in _ABSENT if is_text else value in (None, [], {})
 
 
 def assign(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

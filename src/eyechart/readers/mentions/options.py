@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from eyechart.readers import languages as r
-from eyechart.readers.clauses import ABBREVIATIONS, EDGE, Token, find_tokens, lower, to_plain
+from eyechart.readers.clauses import ABBREVIATIONS, EDGE, Token, find_tokens, is_unknown, lower, to_plain
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.numbers import find_numbers
 from eyechart.readers.mentions.units import UNITS
@@ -332,10 +332,6 @@ def _is_named(
 _ENDINGS = ("ed", "ish", "ly", "ous", "ful")
 
 
-def _is_unknown(token: Token) -> bool:
-    return not (token.roles or token.is_mark) and token.letters is None
-
-
 def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_english: bool) -> None:
     """Mark words that are, perhaps, a part of a longer name: "hot dog", "New London", "Paris Hilton"."""
     for place, token in enumerate(tokens):
@@ -357,7 +353,7 @@ def _mark_parts(text: str, tokens: Sequence[Token], *, has_shades: bool, is_engl
                 is_part = (is_name and before.is_capital) or not (is_verb or is_quality)
         is_first = place < 2 and (before.is_mark or before.roles & r.ARTICLE)
         if not is_part and after.word == "," and is_name:  # "Paris, Texas"
-            is_part = _is_unknown(beyond) and beyond.is_capital and last.is_mark
+            is_part = is_unknown(beyond) and beyond.is_capital and last.is_mark
         elif not is_part and not after.is_mark and after.letters is None and not after.word[0].isdecimal():
             if (after.word in _OF and token.word not in _SIDES) or after.roles & (r.LABEL | r.PERSON):
                 is_part = not before.roles & (r.ANSWER | r.OPTION)
@@ -427,7 +423,7 @@ def _answers(tokens: Sequence[Token], place: int) -> bool:
 def is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a number goes on beside the words: "-5", "5%", "5 km", "2 - 5", "x^5" for an option "5"."""
     start, end = tokens[first], tokens[last]
-    before, lead = (tokens[at] if at >= 0 else EDGE for at in (first - 1, first - 2))
+    lead, before = [EDGE, EDGE, *tokens[max(0, first - 2) : first]][-2:]
     after, beyond = [*tokens[last + 1 : last + 3], EDGE, EDGE][:2]
     touches = before.end == start.start
     if any(token.word in SIGNIFICANT and token.word not in "'%°" for token in tokens[first : last + 1]):
@@ -441,7 +437,7 @@ def is_other_number(text: str, tokens: Sequence[Token], first: int, last: int) -
             return True
         if before.word in _TO and (lead.keys or lead.letters):
             return True
-        if _is_unknown(before) and text[before.start : before.end] != before.word and not touches:
+        if is_unknown(before) and text[before.start : before.end] != before.word and not touches:
             return True  # "an Apollo 7"
     if not _is_number(end):
         return False
@@ -519,21 +515,18 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
     following, beyond = [*tokens[place + 1 : place + 3], EDGE, EDGE][:2]
     is_cued = bool(previous.roles & _CUES) or previous.word in ":=→"
     if char.islower():
-        is_option = previous.roles & r.OPTION and char not in "ai"
-        return is_cued and (bool(is_option) or (following.is_mark and previous.word != "="))
+        is_option = bool(previous.roles & r.OPTION) and char not in "ai"
+        return is_cued and (is_option or (following.is_mark and previous.word != "="))
     if previous is not EDGE and previous.end < start:
         is_sum = previous.word == "+" and place > 1 and tokens[place - 2].is_letter
         is_abbreviation = previous.word == "." and place > 1 and tokens[place - 2].word in ABBREVIATIONS
         if previous.word[0].isdecimal() or is_abbreviation or (previous.word in "=+×·<>∠△" and not is_sum):
             return False
-        if _is_unknown(previous) and not r.is_unspaced(previous.word[-1]):
+        if is_unknown(previous) and not r.is_unspaced(previous.word[-1]):
             return False  # "vitamin C", "triangle A"
-    if all(
-        r.is_unspaced(beside.word[0])
-        and not beside.roles & ~(r.LABEL | r.FUNCTION | r.SOURCE)
-        and beside.letters is None
-        for beside in (previous, following)
-    ):
+    beside = [token for token in (previous, following) if token.letters is None]
+    is_within = [r.is_unspaced(token.word[0]) and not token.roles & ~_IN_TEXT for token in beside]
+    if len(beside) == 2 and all(is_within):
         return False  # 点B在圆上
     if char not in "AI" or following.is_mark:
         return True
@@ -549,6 +542,7 @@ def _is_option_letter(text: str, tokens: Sequence[Token], place: int, options: O
     return bool(is_subject) or (is_cued and following.letters is not None)
 
 
+_IN_TEXT = r.LABEL | r.FUNCTION | r.SOURCE
 _GLUED_BEFORE = frozenset("&@#^∠△∆√'°_")
 _GLUED_AFTER = frozenset("+#&@=^²_")
 
