@@ -104,6 +104,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\\frac|\\sqrt|\\times|\\cdot|\\div|[-+*/:^%(){}\[\]])|(?P<name>[a-z]))",
     re.ASCII,
 )
+_CLOSING = {"(": ")", "[": "]"}
 _TIMES = ("*", r"\times", r"\cdot")
 _DIVIDED = ("/", ":", r"\div")
 
@@ -189,14 +190,11 @@ class _Latex:
         self.names = names
         self.tokens: list[tuple[str, str]] = []
         at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                raise _NoValue
+        while found := _TOKEN.match(text, at):
             self.tokens.append((found.lastgroup or "", found[found.lastgroup or 0]))
             at = found.end()
-            while at < len(text) and text[at].isspace():
-                at += 1
+        if text[at:].strip():
+            raise _NoValue
         self.at = 0
 
     def peek(self) -> str:
@@ -208,10 +206,6 @@ class _Latex:
             return ""
         self.at += 1
         return self.tokens[self.at - 1][1]
-
-    def need(self, sign: str) -> None:
-        if not self.take(sign):
-            raise _NoValue
 
     def sum(self, depth: int) -> Number:
         if depth > MAX_DEPTH:
@@ -231,30 +225,28 @@ class _Latex:
         is_negative = False
         while sign := self.take("+", "-"):
             is_negative ^= sign == "-"
-        value = self.power(depth)
+        value = self.factors(depth)
         return -value if is_negative else value
+
+    def factors(self, depth: int) -> Number:
+        return self.power(depth)
 
     def power(self, depth: int) -> Number:
         value = self.atom(depth)
         while sign := self.take("%", "^"):
             if sign == "%":
                 value = value * (1 / 100)
-            elif self.peek() == "{":
-                value = _power(value, self.group("{", "}", depth))
-            elif self.peek()[:1].isdigit():
-                value = _power(value, self.atom(depth))
             else:
-                raise _NoValue
+                is_digit = self.peek()[:1].isdigit()
+                value = _power(value, self.atom(depth) if is_digit else self.group("{", "}", depth))
         return value
 
     def atom(self, depth: int) -> Number:
         if self.at >= len(self.tokens):
             raise _NoValue
         kind, text = self.tokens[self.at]
-        if text == "(":
-            return self.group("(", ")", depth)
-        if text == "[":
-            return self.group("[", "]", depth)
+        if text in _CLOSING:
+            return self.group(text, _CLOSING[text], depth)
         self.at += 1
         if kind == "number":
             plain = text.replace(",", "")
@@ -278,9 +270,11 @@ class _Latex:
         return found
 
     def group(self, opening: str, closing: str, depth: int) -> Number:
-        self.need(opening)
+        if not self.take(opening):
+            raise _NoValue
         value = self.sum(depth + 1)
-        self.need(closing)
+        if not self.take(closing):
+            raise _NoValue
         return value
 
 
@@ -290,14 +284,11 @@ class _OldLatex(_Latex):
     has_mixed_numbers = False
     endings = ("", ")", "]", "}")
 
-    def signed(self, depth: int) -> Number:
-        is_negative = False
-        while sign := self.take("+", "-"):
-            is_negative ^= sign == "-"
+    def factors(self, depth: int) -> Number:
         value = self.power(depth)
         while self.peek() in ("(", "[", "{", r"\frac", r"\sqrt") or self.peek()[:1].isdigit():
             value = value * self.power(depth)
-        return -value if is_negative else value
+        return value
 
     def atom(self, depth: int) -> Number:
         return self.group("{", "}", depth) if self.peek() == "{" else super().atom(depth)
