@@ -274,7 +274,7 @@ def weigh(statements: Sequence[Statement], text: str, begin: int, options: Optio
 def _find_doubt(current: Statement, statements: Sequence[Statement], text: str, options: Options) -> str:
     """Why an answer that is only named or implied is not one; empty if it is."""
     is_weak = current.strength == NAMED or (current.strength == IMPLIED and not current.is_turn)
-    if is_weak and is_abstention(text) and not any(map(is_abstention, options.texts)):
+    if is_weak and is_abstention(text) and not any(map(is_abstention, options.texts.values())):
         return "unread"
     if current.strength > NAMED:
         return ""

@@ -8,6 +8,7 @@ operators and units do ("-5" is not "5", "p/q" is not "p*q"). A number has one k
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -24,7 +25,6 @@ from eyechart.replies import unwrap
 Keys = tuple[str, ...]
 
 SIGNIFICANT = frozenset("§№+-−×·/÷=<>≤≥≠±^√°%‰&#!~≈$€£¥₹'²³°∠△")
-_ARTICLES = frozenset(("a", "an", "the"))
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 UNIT_WORDS = r.words(
     "cm mm km kg g mg lb lbs oz ft mi ml l min hz khz mhz kw w v psi usd eur percent per pound pounds"
@@ -124,9 +124,8 @@ class Options(msgspec.Struct, frozen=True):
     """Letters and texts of one question, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
-    texts: Mapping[
-        str, tuple[str, ...]
-    ] = {}  # text as compared whole (as written and in lower case) -> letters
+    texts: Mapping[str, str] = {}
+    by_keys: Mapping[Keys, tuple[str, ...]] = {}
     by_first: Mapping[str, tuple[tuple[Keys, tuple[str, ...]], ...]] = {}  # first key -> keys, letters
     bare: frozenset[Keys] = frozenset()  # numbers that stand for numbers with a unit
     n_chars: int = 0
@@ -149,23 +148,17 @@ class Options(msgspec.Struct, frozen=True):
         return letters[0] if len(letters) == 1 else None
 
     def find_all(self, text: str) -> tuple[str, ...]:
-        words = _compared(text)
-        if found := self.texts.get(words) or self.texts.get(words.lower()):
-            return found
-        keys = _keys_of(text)
-        return dict(self.by_first.get(keys[0], ())).get(keys, ()) if keys else ()
+        letters = self.by_keys.get(_keys_of(text), ())
+        if len(letters) < 2:
+            return letters
+        words = unwrap(text)  # "Aa" for options that differ in case; in lower case it may be any of them
+        return tuple(one for one in letters if self.texts[one] == words != words.lower()) or letters
 
 
 def prepare_options(choices: Mapping[str, str]) -> Options:
     """Options prepared for reading; the same choices are prepared once."""
     items = tuple((str(letter), str(text)) for letter, text in choices.items())
     return _prepare(items)
-
-
-def _compared(text: str) -> str:
-    words = " ".join((unwrap(text) or text).split())
-    first, _, rest = words.partition(" ")
-    return rest if rest and first.lower() in _ARTICLES else words
 
 
 def _keys_of(text: str) -> Keys:
@@ -183,7 +176,7 @@ def _find_keys(text: str) -> Keys:
     keys = tuple(key for key, _ in list_keys(tokens))
     while len(keys) > 1 and keys[-1] == "'":
         keys = keys[:-1]
-    return keys
+    return keys or tuple(unwrap(text).split())  # an emoji
 
 
 _short_keys = lru_cache(maxsize=4096)(_find_keys)
@@ -191,22 +184,17 @@ _short_keys = lru_cache(maxsize=4096)(_find_keys)
 
 @lru_cache(maxsize=2048)
 def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
-    texts: dict[str, tuple[str, ...]] = {}
-    by_keys: dict[Keys, tuple[str, ...]] = {}
+    by_keys: defaultdict[Keys, tuple[str, ...]] = defaultdict(tuple)
     for letter, text in items:
-        words = _compared(text)
-        if words:
-            for form in {words, words.lower()}:
-                texts[form] = (*texts.get(form, ()), letter)
         if keys := _keys_of(text):
-            by_keys[keys] = (*by_keys.get(keys, ()), letter)
-    aliases: dict[Keys, tuple[str, ...]] = {}
+            by_keys[keys] += (letter,)
+    aliases: defaultdict[Keys, tuple[str, ...]] = defaultdict(tuple)
     for keys, letters in by_keys.items():
         for alias in _list_aliases(keys, by_keys):
-            aliases[alias] = (*aliases.get(alias, ()), *letters)
+            aliases[alias] += letters
     for keys, letters in _list_short_names(items).items():
         if keys not in by_keys:
-            aliases[keys] = (*aliases.get(keys, ()), *letters)
+            aliases[keys] += letters
     by_first: dict[str, list[tuple[Keys, tuple[str, ...]]]] = {}
     for keys, letters in {**aliases, **by_keys}.items():
         is_letter = len(keys) == 1 and len(keys[0]) == 1 and keys[0].isalpha() and keys[0].isascii()
@@ -215,7 +203,8 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
     polar = {text.strip().strip(".").capitalize(): letter for letter, text in items}
     return Options(
         labels={letter.strip().upper(): letter for letter, _ in items},
-        texts=texts,
+        texts=dict(items),
+        by_keys={**aliases, **by_keys},
         by_first={
             first: tuple(sorted(known, key=lambda one: -len(one[0]))) for first, known in by_first.items()
         },
