@@ -31,9 +31,10 @@ from eyechart.readers.clauses import (
     skip_back,
     to_plain,
 )
-from eyechart.readers.decide import decide_tokens, find_contained, read_choice, read_statement
+from eyechart.readers.decide import Slot, decide_tokens, find_contained, read_choice, read_statement
 from eyechart.readers.languages import load_languages
 from eyechart.readers.mentions.dates import Clock, find_clocks, find_dates, is_same_clock, is_same_date
+from eyechart.readers.mentions.numbers import Quantity
 from eyechart.readers.mentions.options import (
     Options,
     is_other_number,
@@ -44,7 +45,6 @@ from eyechart.readers.mentions.options import (
 )
 from eyechart.readers.mentions.quantities import (
     TOLERANCE,
-    Quantity,
     find_quantities,
     is_same_quantity,
     parse_quantity,
@@ -70,22 +70,6 @@ class Verdict(msgspec.Struct, frozen=True):
 
     reading: Reading
     is_right: bool = False
-
-
-class Slot(msgspec.Struct, frozen=True):
-    """A place where a reply may give its answer."""
-
-    kind: str  # json, tag, boxed, stated or whole
-    text: str
-    start: int
-    end: int
-    line: str = ""  # of a stated answer: all of its line, "Ft. Worth." beside "Ft"
-
-    def read(self, kind: str, answer: str | None = None, where: str = "") -> Reading:
-        """The answer that was read here; by default all of the text."""
-        return Reading(
-            self.text if answer is None else answer, f"{kind}:{where or self.kind}", (self.start, self.end)
-        )
 
 
 def judge_answer(reply: str, golds: Sequence[str], question: str = "") -> Verdict:
@@ -135,12 +119,11 @@ def find_slots(reply: str) -> list[Slot]:
     if not body:
         return []
     slots: list[Slot] = []
-    contained = [place for place in find_contained(reply, begin) if place.text(reply).strip()]
+    contained = [place for place in find_contained(reply, begin) if place.text.strip()]
     if contained:
         last = contained[-1]
-        held = last.text(reply).strip()
-        is_raw = held.endswith("!")  # a factorial
-        slots.append(Slot(last.kind, held if is_raw else _unwrap(held), last.start, last.end))
+        held = last.text.strip()
+        slots.append(replace(last, text=held if held.endswith("!") else _unwrap(held)))  # a factorial
     slots += [*find_stated(reply, begin), *find_marked(reply, begin)]
     start = begin + reply[begin:].find(body[0])
     return [*slots, Slot("whole", body, start, start + len(body))]

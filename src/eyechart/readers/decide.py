@@ -153,7 +153,7 @@ def read_content(content: str, options: Options) -> Reading:
 def _by_statements(reply: str, text: str, begin: int, options: Options) -> Reading:
     held: list[Statement] = []
     for place in find_contained(reply, begin):
-        inner = read_content(place.text(reply), options)
+        inner = read_content(place.text, options)
         span = (place.start, place.end)
         if inner.letter:
             held.append(Statement("asserted", (inner.letter,), span, HELD, is_letter=True, rule=place.kind))
@@ -372,51 +372,56 @@ _JSON_PAIR = re.compile(
 )
 
 
-class Contained(msgspec.Struct, frozen=True):
-    """An answer in a container: which kind, and the slice of the reply that holds it."""
+class Slot(msgspec.Struct, frozen=True):
+    """A place where a reply may give its answer."""
 
-    kind: str
+    kind: str  # json, tag, boxed, bold, quoted, stated or whole
+    text: str
     start: int
     end: int
+    line: str = ""  # of a stated answer: all of its line, "Ft. Worth." beside "Ft"
 
-    def text(self, reply: str) -> str:
-        return reply[self.start : self.end]
+    def read(self, kind: str, answer: str | None = None, where: str = "") -> Reading:
+        """The answer that was read here; by default all of the text."""
+        said = self.text if answer is None else answer
+        return Reading(said, f"{kind}:{where or self.kind}", (self.start, self.end))
 
 
-def find_contained(text: str, start: int = 0) -> list[Contained]:
+def find_contained(text: str, start: int = 0) -> list[Slot]:
     r"""Answers in containers, in order: `<answer>`, `\boxed{}`, a JSON key.
 
     >>> text = r"So \boxed{\text{B}}"
-    >>> [(found.kind, found.text(text)) for found in find_contained(text)]
+    >>> [(found.kind, found.text) for found in find_contained(text)]
     [('boxed', '\\text{B}')]
     """
-    found: list[Contained] = []
+    found: list[Slot] = []
     if "<" in text:
         found += _find_tags(text, start)
     if "\\" in text:
         found += _find_boxes(text, start)
     if ":" in text:
         found += [
-            Contained("json", *pair.span(pair.lastindex or 0))
+            Slot("json", pair[pair.lastindex or 0], *pair.span(pair.lastindex or 0))
             for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_CONTAINERS:]
         ]
     return sorted(found, key=lambda contained: contained.start)[-MAX_CONTAINERS:]
 
 
-def _find_tags(text: str, start: int) -> Iterator[Contained]:
+def _find_tags(text: str, start: int) -> Iterator[Slot]:
     for tag in list(_TAG.finditer(text, start))[-MAX_CONTAINERS:]:
         stop = min(len(text), tag.end() + MAX_BOX_CHARS)
         close = _TAG_END.search(text, tag.end(), stop)
-        yield Contained("tag", tag.end(), close.start() if close else stop)
+        stop = close.start() if close else stop
+        yield Slot("tag", text[tag.end() : stop], tag.end(), stop)
 
 
-def _find_boxes(text: str, start: int) -> Iterator[Contained]:
+def _find_boxes(text: str, start: int) -> Iterator[Slot]:
     for box in list(_BOX.finditer(text, start))[-MAX_CONTAINERS:]:
         depth = 1
         for place in range(box.end(), min(len(text), box.end() + MAX_BOX_CHARS)):
             depth += {"{": 1, "}": -1}.get(text[place], 0)
             if depth == 0:
-                yield Contained("boxed", box.end(), place)
+                yield Slot("boxed", text[box.end() : place], box.end(), place)
                 break
 
 

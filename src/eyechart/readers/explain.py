@@ -33,7 +33,7 @@ def explain_choice(reply: str, choices: Mapping[str, str]) -> Iterator[str]:
     mark_quoted(tokens)
     clauses = find_clauses(tokens)
     for place in find_contained(reply, begin):
-        yield f"container  {place.kind}: {place.text(reply)!r}"
+        yield f"container  {place.kind}: {place.text!r}"
     yield f"mentions   {_count_mentions(tokens) or 'none'}"
     yield f"clauses    {' | '.join(_show_clause(reply, tokens, clause) for clause in clauses)}"
     said = ", ".join(map(_show_statement, find_statements(clauses)))

@@ -28,7 +28,8 @@ from eyechart.readers.mentions.dates import (
     is_same_clock,
     is_same_date,
 )
-from eyechart.readers.mentions.quantities import Quantity, is_same_quantity, parse_quantity
+from eyechart.readers.mentions.numbers import Quantity
+from eyechart.readers.mentions.quantities import is_same_quantity, parse_quantity
 
 Status = Literal["right", "wrong", "missing", "extra"]
 Kind = Literal["number", "date", "boolean", "text", "ordered"]  # the last one: of a list

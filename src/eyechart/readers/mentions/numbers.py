@@ -17,20 +17,24 @@ import msgspec
 
 from eyechart.readers import languages as r
 from eyechart.readers.languages import load_languages, spell_numbers
+from eyechart.readers.mentions.units import Unit
 
 MAX_DIGITS = 400
 MAX_RUN = 40  # words of one number
 
 
-class Number(msgspec.Struct, frozen=True, gc=False):
-    """A number found in a text; of a percentage, `face` is what stands before the sign."""
+class Quantity(msgspec.Struct, frozen=True, gc=False):
+    """A number with the meanings of its unit (none: a bare number), what it counts, and how it is bounded."""
 
     value: float
-    face: float
-    span: tuple[int, int]
+    face: float  # what stands before a percent sign
+    span: tuple[int, int] = (0, 0)
+    units: tuple[Unit, ...] = ()
+    noun: str = ""  # what is counted, where that is not a unit: "apples"
+    bound: str = ""  # >=, <=, > or <
 
 
-def find_numbers(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bool = False) -> list[Number]:
+def find_numbers(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bool = False) -> list[Quantity]:
     """The numbers of a text in plain characters, in order.
 
     With `is_whole` the text is one answer, so that words count that mean something else in a sentence: "one".
@@ -43,7 +47,7 @@ def find_numbers(text: str, codes: tuple[str, ...] = ("en",), *, is_whole: bool 
     if not text.isascii():
         found += _find_chinese(text, is_whole=is_whole)
     found += _find_words(text, codes, is_whole=is_whole)
-    kept: list[Number] = []
+    kept: list[Quantity] = []
     for number in sorted(found, key=lambda number: (number.span[0], -number.span[1])):
         if not kept or number.span[0] >= kept[-1].span[1]:
             kept.append(number)
@@ -84,7 +88,7 @@ _PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b|pct\b)", re.IGNORECASE)
 _PLUS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3}
 
 
-def _read_digits(match: re.Match[str]) -> Number | None:
+def _read_digits(match: re.Match[str]) -> Quantity | None:
     if match["vulgar"]:
         value = float(match["mixed"] or 0) + unicodedata.numeric(match["vulgar"])
     elif match["top"]:
@@ -100,7 +104,7 @@ def _read_digits(match: re.Match[str]) -> Number | None:
         value = -value
     if not math.isfinite(value):
         return None
-    return Number(value / 100 if match["percent"] else value, value, match.span())
+    return Quantity(value / 100 if match["percent"] else value, value, match.span())
 
 
 def plain_digits(digits: str) -> str:
@@ -152,7 +156,7 @@ def _list_words(codes: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str,
     return small, scales, _FIRSTS.union(word.split()[0] for word in (*small, *scales))
 
 
-def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterator[Number]:
+def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterator[Quantity]:
     small, scales, firsts = _list_words(codes)
     found = list(_WORD.finditer(text))
     words = [word.group().lower() for word in found]
@@ -180,7 +184,7 @@ def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterato
             percent = _PERCENT.match(text, span[1])
             if percent:
                 span = (span[0], percent.end())
-            yield Number(value / 100 if percent else value, value, span)
+            yield Quantity(value / 100 if percent else value, value, span)
         place = stop
 
 
@@ -269,19 +273,19 @@ _MEASURES = frozenset(
 )
 
 
-def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Number]:
+def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Quantity]:
     for match in _CHINESE.finditer(text):
         if match["cent"]:
             rate = parse_chinese(match["rate"])
             face = None if rate is None else rate if match["cent"] == "百分之" else rate / 10
             if face is not None:
-                yield Number(face / 100, face, match.span())
+                yield Quantity(face / 100, face, match.span())
         elif match["under"]:
             over, under = parse_chinese(match["over"]), parse_chinese(match["under"])
             if over is not None and under:
-                yield Number(over / under, over / under, match.span())
+                yield Quantity(over / under, over / under, match.span())
         elif match["only_half"]:
-            yield Number(0.5, 0.5, match.span())
+            yield Quantity(0.5, 0.5, match.span())
         elif (value := parse_chinese(match["number"])) is not None:
             after = text[match.end() : match.end() + 1]
             before = text[match.start() - 1 : match.start()]
@@ -290,7 +294,7 @@ def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Number]:
             if is_whole or match["half"] or is_counted or len(match["number"]) > 1:
                 value += 0.5 if match["half"] else 0
                 value = -value if match["sign"] else value
-                yield Number(value, value, match.span())
+                yield Quantity(value, value, match.span())
 
 
 def parse_chinese(numeral: str) -> float | None:

@@ -13,13 +13,12 @@ import re
 from functools import lru_cache
 from itertools import product, takewhile
 
-import msgspec
 from msgspec.structs import replace
 
 from eyechart.readers import languages as r
 from eyechart.readers.clauses import lower, to_plain
 from eyechart.readers.languages import build_lexicon, find_languages, load_languages
-from eyechart.readers.mentions.numbers import Number, find_numbers
+from eyechart.readers.mentions.numbers import Quantity, find_numbers
 from eyechart.readers.mentions.units import COUNTS, ORDINAL, UNITS, Unit
 from eyechart.readers.wording import simplify_word
 from eyechart.replies import unwrap_span
@@ -27,17 +26,6 @@ from eyechart.replies import unwrap_span
 TOLERANCE = 1e-9  # relative: 0.1 + 0.2 is 0.3, and no more
 CONVERTED = 5e-3  # between systems, where people round: 10 lb is 4.54 kg
 MAX_CHARS = 500  # of a text that is one quantity
-
-
-class Quantity(msgspec.Struct, frozen=True):
-    """A number with the meanings of its unit (none: a bare number), what it counts, and how it is bounded."""
-
-    value: float
-    face: float  # what stands before a percent sign
-    units: tuple[Unit, ...] = ()
-    noun: str = ""  # what is counted, where that is not a unit: "apples"
-    bound: str = ""  # >=, <=, > or <
-    span: tuple[int, int] = (0, 0)
 
 
 def is_same_quantity(said: Quantity, gold: Quantity, tolerance: float = TOLERANCE) -> bool:
@@ -145,33 +133,31 @@ def _merge(text: str, one: Quantity, other: Quantity) -> Quantity | None:
         is_smaller = large.dimension == small.dimension and small.factor < large.factor
         if is_smaller and not large.offset and large.dimension != "percent":
             value = one.value + other.value * small.factor / large.factor
-            return Quantity(value, value, (large,), span=(one.span[0], other.span[1]))
+            return Quantity(value, value, (one.span[0], other.span[1]), (large,))
     return None
 
 
-def _add_unit(text: str, number: Number) -> Quantity:
+def _add_unit(text: str, number: Quantity) -> Quantity:
     """The number with what is written before and after it: a currency, a unit, or the noun it counts."""
     first, last = number.span
-    plain = Quantity(number.value, number.face, span=number.span)
     if number.value != number.face:
-        return replace(plain, units=UNITS["%"])
+        return replace(number, units=UNITS["%"])
     inside = _MONEY_INSIDE.match(text[first:last])
     before = None if inside else _MONEY.search(lower(text[max(0, first - 6) : first]))
     if inside or before:
         name = (inside[1] if inside else before.group() if before else "").lower().strip().replace(" ", "")
         if units := UNITS.get({"us$": "$", "ca$": "c$", "au$": "a$"}.get(name, name)):
             start = first - len(before.group()) if before else first
-            return replace(plain, units=units, span=(start, last))
+            return replace(number, units=units, span=(start, last))
     if text[last - 1] == "0" and re.match(r"'?s\b", text[last : last + 3]) and number.value >= 10:
-        return replace(plain, noun="decade", span=(first, last + 1))
+        return replace(number, noun="decade", span=(first, last + 1))
     if found := _read_unit(text, last):
-        units, stop = found
-        return Quantity(number.value, number.face, units, span=(first, stop))
+        return replace(number, units=found[0], span=(first, found[1]))
     known = build_lexicon(("en",)).words
     noun = _NOUN.match(text, last)
     words = re.split("[ -]", noun[1]) if noun else []
     counted = takewhile(lambda word: not known.get(word, 0) & ~_NOUN_ROLES, words)  # not "5 in all"
-    return replace(plain, noun=" ".join(counted))
+    return replace(number, noun=" ".join(counted))
 
 
 _NOUN_ROLES = r.PERSON | r.LABEL | r.ADJECTIVE | r.SOURCE | r.OPTION
