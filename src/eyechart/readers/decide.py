@@ -84,9 +84,9 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
     begin += len(reply) - begin - len(reply[begin:].lstrip())
     start, end = unwrap_span(text, begin)
     if start >= end:
-        letter = options.find_text(text[begin:]) or (
-            options.find_letter(unwrap(reply[begin:])) if "~~" not in reply else None
-        )
+        letter = options.find_text(text[begin:])
+        if not letter and "~~" not in reply:
+            letter = options.find_letter(unwrap(reply[begin:]))
         return Reading(letter, "choice:option-text" if letter else "choice:empty")
     held = find_contained(reply, begin)
     whole = None if held else _by_whole(text, start, end, options)

@@ -41,11 +41,9 @@ def list_keys(tokens: Sequence[Token]) -> list[tuple[str, int]]:
         word = token.word
         if token.keys:
             found += [(key, place) for key in token.keys]
-        elif token.is_mark and word not in SIGNIFICANT:
-            continue
         elif " " in word or (len(word) > 1 and r.is_unspaced(word[0])):
             found += [(to_key(part.group()), place) for part in r.split_words(word)]
-        else:
+        elif not token.is_mark or word in SIGNIFICANT:
             found.append((to_key(word), place))
     return found
 
@@ -189,12 +187,10 @@ def _prepare(items: tuple[tuple[str, str], ...]) -> Options:
         if keys := _keys_of(text):
             by_keys[keys] += (letter,)
     aliases: defaultdict[Keys, tuple[str, ...]] = defaultdict(tuple)
-    for keys, letters in by_keys.items():
-        for alias in _list_aliases(keys, by_keys):
+    others = [(alias, letters) for keys, letters in by_keys.items() for alias in _list_aliases(keys, by_keys)]
+    for alias, letters in (*others, *_list_short_names(items).items()):
+        if alias not in by_keys:
             aliases[alias] += letters
-    for keys, letters in _list_short_names(items).items():
-        if keys not in by_keys:
-            aliases[keys] += letters
     by_first: dict[str, list[tuple[Keys, tuple[str, ...]]]] = {}
     for keys, letters in {**aliases, **by_keys}.items():
         is_letter = len(keys) == 1 and len(keys[0]) == 1 and keys[0].isalpha() and keys[0].isascii()
@@ -233,7 +229,7 @@ def _list_aliases(keys: Keys, known: Mapping[Keys, tuple[str, ...]]) -> list[Key
     if len(keys) == 1 and keys[0] in polar:
         same = (word for word, answer in polar.items() if answer == polar[keys[0]])
         found += [tuple(part.group() for part in r.split_words(word)) for word in same]
-    return [alias for alias in found if alias not in known]
+    return found
 
 
 def _list_short_names(items: tuple[tuple[str, str], ...]) -> dict[Keys, tuple[str, ...]]:

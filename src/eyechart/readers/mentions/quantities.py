@@ -175,9 +175,8 @@ def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
         units = UNITS.get("°" if name == "º" and at > last else name)
         return (units, sign.end()) if units else None
     words = _UNIT_WORDS.match(text, at)
-    if words is None:
-        return _read_unspaced_unit(text, at)
-    phrase = words.group()
+    is_unspaced = "\u2e80" <= text[at : at + 1] <= "\u9fff"  # other words may follow at once
+    phrase = words.group() if words else text[at : at + 6] if is_unspaced else ""
     while phrase:
         name = re.sub(r"[\^\s]+(?=[23])", "", phrase.replace("-", " "))
         units = UNITS.get(name) or (UNITS.get(name.lower(), ()) if len(name) > 1 else ())
@@ -187,17 +186,7 @@ def _read_unit(text: str, last: int) -> tuple[tuple[Unit, ...], int] | None:
         if units and is_ordinal == (ORDINAL in units) and not is_word and not (is_attached and name == "A"):
             return units, at + len(phrase)
         cut = max(phrase.rfind(" "), phrase.rfind("-"))
-        phrase = phrase[:cut] if cut > 0 else phrase[:-1] if phrase.endswith(".") else ""
-    return None
-
-
-def _read_unspaced_unit(text: str, at: int) -> tuple[tuple[Unit, ...], int] | None:
-    """A unit in Chinese or Japanese, where other words may follow at once."""
-    if not "\u2e80" <= text[at : at + 1] <= "\u9fff":
-        return None
-    for length in (6, 5, 4, 3, 2, 1):
-        if at + length <= len(text) and (units := UNITS.get(text[at : at + length])):
-            return units, at + length
+        phrase = phrase[:cut] if cut > 0 else phrase[:-1] if is_unspaced or phrase.endswith(".") else ""
     return None
 
 
