@@ -13,43 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from eyechart.look.crops import (
-    NOT_FOUND,
-    Box,
-    ProtocolError,
-    Rules,
-    Size,
-    ToolError,
-    View,
-    cut_region,
-    fit_patches,
-    present_small,
-    present_whole,
-    scale_box,
-    show,
-    shrink_to_half,
-    side_lengths,
-    to_original,
-    verl_box,
-    zoom_box,
-    zoom_found,
-)
-from eyechart.look.replies import (
-    CALL,
-    END_ANSWER,
-    Call,
-    close_tags,
-    find_answer_span,
-    load_json,
-    read_boxed,
-    read_description,
-    read_feedback,
-    read_found_box,
-    read_indexed_call,
-    read_last_answer,
-    read_own_zoom,
-    read_tool_calls,
-)
+from eyechart.look import crops, replies
+from eyechart.look.crops import NOT_FOUND, Box, ProtocolError, Rules, Size, ToolError, View
+from eyechart.look.replies import CALL, END_ANSWER, Call
 from eyechart.thinking import split_thinking
 from eyechart.types import ToolCall
 
@@ -158,14 +124,16 @@ def find_answer(outcome: Outcome, rules: Rules) -> tuple[int, int, int] | None:
         first = 0 if not rules.strict else last if outcome.stop == "answered" else last + 1
         for is_tagged in (True, False):
             for number in range(last, first - 1, -1):
-                if (span := find_answer_span(said[number], is_tagged=is_tagged)) is not None:
+                if (span := replies.find_answer_span(said[number], is_tagged=is_tagged)) is not None:
                     return number, *span
         return None
     if not said or outcome.is_critical or (rules.strict and outcome.stop in LIMITS_REACHED):
         return None
     answer, _, tags = split_thinking(said[last])
     at = len(said[last]) - len(answer) - (len(tags[-1]) if tags else 0)
-    span = find_answer_span(answer, is_tagged=True) or find_answer_span(answer, is_tagged=False)
+    span = replies.find_answer_span(answer, is_tagged=True) or replies.find_answer_span(
+        answer, is_tagged=False
+    )
     if span is None and CALL not in answer and not outcome.said[last].calls:
         begin = len(answer) - len(answer.lstrip())
         span = begin, len(answer.rstrip())
@@ -226,7 +194,7 @@ def _end(stop: str, last: _Round, turns: Sequence[Turn], **counts: Any) -> Outco
 
 def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialogue:
     """InSight-o3: the model describes a region, the searcher finds it on the whole original."""
-    view = present_whole(size, rules.max_area)
+    view = crops.present_whole(size, rules.max_area)
     turns = [Turn("system", (words["system"],)), Turn("user", (view, question))]
     views, feedback, n_calls, is_last = [view], list[str](), 0, False
 
@@ -239,7 +207,7 @@ def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialo
         if current.reply is None:
             return end("request failed")
         if rules.feedback:
-            feedback.append(str(read_feedback(current.reply)))
+            feedback.append(str(replies.read_feedback(current.reply)))
         if current.call is None:
             return end("answered")
         n_calls += 1  # as published, also the one that is not followed
@@ -259,14 +227,14 @@ def search_one(question: str, size: Size, rules: Rules, words: Wording) -> Dialo
 
 
 def _read_described(heard: Heard, *, rules: Rules, has_called: bool, is_last: bool) -> _Round:
-    described, answer = read_description(heard.text), read_boxed(heard.text)
+    described, answer = replies.read_description(heard.text), replies.read_boxed(heard.text)
     wrong = []
     if is_last and not answer:
         wrong.append(f"no_answer_in_last_round({heard.finish})")
     elif not is_last and not described and not answer:
         wrong.append(f"no_tool_call_nor_answer({heard.finish})")
     allowed = ("helpful", "unhelpful") if has_called else ("NA",)
-    if rules.feedback and read_feedback(heard.text) not in allowed:
+    if rules.feedback and replies.read_feedback(heard.text) not in allowed:
         wrong.append(f"no_feedback({heard.finish})")
     is_answer = described is None or (rules.strict and bool(answer) and (is_last or not described))
     call = None if is_answer else Call(described or "")
@@ -278,12 +246,12 @@ def _cut_found(found: Found | None, size: Size, rules: Rules) -> View | None:
     if found is None or tuple(found.box) == NOT_FOUND:
         return None
     try:
-        box = to_original(found.box, found.processed, size)
+        box = crops.to_original(found.box, found.processed, size)
     except ProtocolError:
         if not rules.strict:
             raise
         return None
-    return cut_region(size, box, rules)
+    return crops.cut_region(size, box, rules)
 
 
 # -- Protocol A2: several images, crops have numbers too.
@@ -294,7 +262,9 @@ def _present(sizes: Sequence[Size], question: str, rules: Rules, separator: str)
     views = []
     for source, size in enumerate(sizes):
         whole = View(source=source, original=size, box=(0, 0, *size))
-        views.append(show(whole, present_small(size, min(rules.scale, 1.0), rules.max_area), rules))
+        views.append(
+            crops.show(whole, crops.present_small(size, min(rules.scale, 1.0), rules.max_area), rules)
+        )
     return views, _first_turn(views, question, separator)
 
 
@@ -322,10 +292,10 @@ def search_several(question: str, sizes: Sequence[Size], rules: Rules, words: Wo
 
 
 def _read_indexed(heard: Heard, *, is_strict: bool, is_last: bool) -> _Round:
-    text = close_tags(heard.text)
-    call, answer = read_indexed_call(text, strict=is_strict), read_last_answer(text)
+    text = replies.close_tags(heard.text)
+    call, answer = replies.read_indexed_call(text, strict=is_strict), replies.read_last_answer(text)
     if is_strict:  # as published, a box that is left open takes in the added tag
-        answer = read_last_answer(text if text.endswith(END_ANSWER) else heard.text) or None
+        answer = replies.read_last_answer(text if text.endswith(END_ANSWER) else heard.text) or None
     wrong = []
     if is_last:
         wrong += ["tool_call_budget_exceeded"] * (call is not None)
@@ -347,7 +317,7 @@ def _follow(
     found: Found | None = yield Locate(parent, call.image, call.description)
     if found is not None and tuple(found.box) == NOT_FOUND:
         return (words["not_located"] + refine,)
-    crop = found and zoom_found(parent, call.image, found.box, found.processed, rules)
+    crop = found and crops.zoom_found(parent, call.image, found.box, found.processed, rules)
     if crop is None:
         return (words["no_usable_view"] + refine,)
     crop = replace(crop, label=call.description)
@@ -386,7 +356,7 @@ def zoom_by_tool(
     n_shrunk = 0
     while limits and views and limits.total([first]) > limits.context and n_shrunk < 4:
         n_shrunk += 1
-        views = [show(view, shrink_to_half(view.size, rules.max_area), rules) for view in views]
+        views = [crops.show(view, crops.shrink_to_half(view.size, rules.max_area), rules) for view in views]
         first = _first_turn(views, question, "\n---\n")
     turns, n_calls, n_questions = [first], 0, len(views)
     prompt_tokens = limits.total([first]) if limits else 0
@@ -421,7 +391,7 @@ def zoom_by_tool(
             return end("max_assistant_turns")
         if n_calls >= rules.max_looks:
             return end("max_user_turns")
-        calls = heard.calls or read_tool_calls(heard.text)[0]
+        calls = heard.calls or replies.read_tool_calls(heard.text)[0]
         if not calls:
             return end("no_tool_calls")
         seen = views if rules.index == "all" else views[:n_questions]
@@ -460,7 +430,7 @@ def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | Tool
     if call.name != TOOL:
         return "unknown_tool"
     try:
-        arguments = load_json(call.arguments)
+        arguments = replies.load_json(call.arguments)
     except json.JSONDecodeError:
         return "bad_json"
     except ValueError:  # too deep, or numbers of thousands of digits
@@ -478,7 +448,7 @@ def run_tool(call: ToolCall, views: Sequence[View], rules: Rules) -> View | Tool
         return "bad_bbox"
     if not 0 <= number < len(views):
         return "no_such_image"
-    view = zoom_box(views[number], int(number), box, rules)
+    view = crops.zoom_box(views[number], int(number), box, rules)
     return replace(view, label=label) if isinstance(view, View) else view
 
 
@@ -489,7 +459,7 @@ def locate(asked: Locate, rules: Rules, words: Wording) -> Generator[Ask, Heard,
     """Where a region is on a view: the searcher sees the original behind it, and may zoom by itself."""
     box = asked.view.box
     side = rules.searcher_patch
-    size = fit_patches(side_lengths(box), side, 4 * side**2, rules.searcher_area)
+    size = crops.fit_patches(crops.side_lengths(box), side, 4 * side**2, rules.searcher_area)
     whole = replace(asked.view, sizes=(size,), mime="image/jpeg")
     description = asked.description.encode("utf-8", "replace").decode()  # may hold half a surrogate pair
     question = words["searcher"].replace("{description}", description)
@@ -497,23 +467,25 @@ def locate(asked: Locate, rules: Rules, words: Wording) -> Generator[Ask, Heard,
     left = rules.searcher_looks
     while True:
         heard = yield Ask(tuple(turns))
-        own = read_own_zoom(heard.text)
+        own = replies.read_own_zoom(heard.text)
         if own is None or END_ANSWER in heard.text or not left:
             break
-        x1, y1, x2, y2 = scale_box(own, (1000, 1000), size) if rules.searcher_unit == "thousandths" else own
-        cut = verl_box(size, (x1, y1, x2, y2))
+        x1, y1, x2, y2 = (
+            crops.scale_box(own, (1000, 1000), size) if rules.searcher_unit == "thousandths" else own
+        )
+        cut = crops.verl_box(size, (x1, y1, x2, y2))
         parts: tuple[str | View, ...] = (words["searcher_refused"],)
         if cut is not None:
             parts = (replace(whole, cut=cut), words["searcher_zoomed"].replace("{box}", str(list(own))))
         last = () if left > 1 else (words["searcher_last"],)
         turns += [Turn("assistant", (heard.text,)), Turn("user", (*parts, *last))]
         left -= 1
-    found = read_found_box(heard.text)
+    found = replies.read_found_box(heard.text)
     if found is None:
         return None
     if rules.searcher_unit == "thousandths" and found != NOT_FOUND:
         try:
-            found = to_original(found, (1000, 1000), size)
+            found = crops.to_original(found, (1000, 1000), size)
         except ProtocolError:  # as published, a box that collapses here is none
             return None
     return Found(found, size)

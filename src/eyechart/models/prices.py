@@ -48,22 +48,22 @@ def find_price(
         if not is_judge:
             return given
         given = ()
-    names, hosts = _list_names(model), find_hosts(identity)
-    for entries in (given, _read_built_in()):
-        fitting = [one for one in entries if any(one.fits(name, hosts) for name in names)]
-        if fitting:
-            return max(fitting, key=lambda one: len(one.pattern.rstrip("*"))).price
-    return None
+    hosts = find_hosts(identity)
+    found = _find_entry(given, model, hosts) or _find_entry(_read_built_in(), model, hosts)
+    return found.price if found else None
 
 
-def _list_names(model: str) -> tuple[str, ...]:
-    """The name as written, without its provider, and without the organisation that serves it.
+def _find_entry(
+    entries: Sequence[PriceEntry], model: str, hosts: frozenset[str] | None = None
+) -> PriceEntry | None:
+    """The entry with the longest name that means a model there; without `hosts`, wherever it is served.
 
-    >>> _list_names("openai/Qwen/Qwen2.5-VL-7B")
-    ('openai/Qwen/Qwen2.5-VL-7B', 'Qwen/Qwen2.5-VL-7B', 'Qwen2.5-VL-7B')
+    A model goes by its name as written, without its provider, and without the organisation that serves it.
     """
     parts = model.split("/")
-    return tuple("/".join(parts[n:]) for n in range(len(parts)))
+    names = ["/".join(parts[n:]) for n in range(len(parts))]
+    fitting = [e for e in entries if any(e.fits(name, e.hosts if hosts is None else hosts) for name in names)]
+    return max(fitting, key=lambda one: len(one.pattern.rstrip("*")), default=None)
 
 
 def find_listed(model: str) -> tuple[str, str] | None:
@@ -72,11 +72,8 @@ def find_listed(model: str) -> tuple[str, str] | None:
     >>> find_listed("openai/gpt-4o-mini")
     ('api.openai.com', 'input=0.15,output=0.6')
     """
-    names = _list_names(model)
-    fitting = [one for one in _read_built_in() if any(one.fits(name, one.hosts) for name in names)]
-    if not fitting:
+    if (best := _find_entry(_read_built_in(), model)) is None:
         return None
-    best = max(fitting, key=lambda one: len(one.pattern.rstrip("*")))
     return min(best.hosts, default="its vendor"), f"input={best.price.input:g},output={best.price.output:g}"
 
 
@@ -268,31 +265,26 @@ def _read_inline(text: str) -> Price:
 
 
 def _read_price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
-    hint = "USD per million tokens: input, output, and cached if cached input is cheaper"
+    if fault := _find_fault(amounts):
+        hint = "USD per million tokens: input, output, and cached if cached input is cheaper"
+        raise UsageError(f"{where}: {fault}", hint=hint)
+    return msgspec.convert({**amounts, **words}, Price)
+
+
+def _find_fault(amounts: Any) -> str:
+    """What is wrong with a price; empty if nothing is."""
     if not isinstance(amounts, Mapping):
-        raise UsageError(f"{where}: {amounts!r} is not a price", hint=hint)
-    for name in amounts:
+        return f"{amounts!r} is not a price"
+    for name in (*amounts, "input", "output"):
+        value = amounts.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if name not in AMOUNTS:
-            raise UsageError(f"{where}: unknown field {name!r}", hint=hint)
-    for name in ("input", "output"):
-        if amounts.get(name) is None:
-            raise UsageError(f"{where}: {name!r} is missing", hint=hint)
-    for name, value in amounts.items():
-        if value is not None and not _is_amount(value):
-            raise UsageError(f"{where}: {name!r} is {value!r}, not an amount of USD", hint=hint)
-    cached = amounts.get("cached")
-    return Price(
-        input=float(amounts["input"]),
-        output=float(amounts["output"]),
-        cached=None if cached is None else float(cached),
-        **words,
-    )
-
-
-def _is_amount(value: Any) -> bool:
-    """Whether it can be a price: a finite number from 0 on."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < 1e9 and math.isfinite(value)
+            return f"unknown field {name!r}"
+        if value is None and name != "cached":
+            return f"{name!r} is missing"
+        if value is not None and not (is_number and 0 <= value < 1e9):
+            return f"{name!r} is {value!r}, not an amount of USD"
+    return ""
 
 
 # -- tokens
