@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -147,16 +147,12 @@ def limit_area(size: Size, max_area: float) -> Size:
     (1478, 1108)
     """
     area = math.prod(size)
-    return size if max_area <= 0 or area <= max_area else _truncate_size(size, (max_area / area) ** 0.5)
+    return size if max_area <= 0 or area <= max_area else scale_size(size, (max_area / area) ** 0.5, int)
 
 
-def _truncate_size(size: Size, by: float) -> Size:
-    return max(1, int(size[0] * by)), max(1, int(size[1] * by))
-
-
-def scale_size(size: Size, by: float) -> Size:
-    """Both sides times `by`, rounded, at least 1."""
-    return max(1, round(size[0] * by)), max(1, round(size[1] * by))
+def scale_size(size: Size, by: float, to_whole: Callable[[float], int] = round) -> Size:
+    """Both sides times `by`, rounded or truncated, at least 1."""
+    return max(1, to_whole(size[0] * by)), max(1, to_whole(size[1] * by))
 
 
 def scale_box(box: Sequence[float], source: Size, target: Size) -> Box:
@@ -179,10 +175,10 @@ def _clamp_box(box: Sequence[int], size: Size) -> Box:
 # -- Protocol A (InSight-o3): one image, the searcher's box is cut from the original.
 
 
-def present_whole(size: Size, max_area: float, *, source: int = 0) -> View:
+def present_whole(size: Size, max_area: float) -> View:
     """The image of the question: whole, below the limit."""
     shown = limit_area(size, max_area)
-    return View(source=source, original=size, box=(0, 0, *size), sizes=(shown,) if shown != size else ())
+    return View(source=0, original=size, box=(0, 0, *size), sizes=(shown,) if shown != size else ())
 
 
 def to_original(box: Sequence[float], source: Size, target: Size) -> Box:
@@ -212,9 +208,9 @@ def cut_region(size: Size, box: Sequence[object], rules: Rules) -> View | None:
         return None
     shown, sizes = side_lengths(cut), list[Size]()
     if min(shown) < rules.min_side:
-        sizes.append(shown := _truncate_size(shown, rules.min_side / min(shown)))
+        sizes.append(shown := scale_size(shown, rules.min_side / min(shown), int))
     if math.prod(shown) < rules.min_area:
-        sizes.append(shown := _truncate_size(shown, (rules.min_area / math.prod(shown)) ** 0.5))
+        sizes.append(shown := scale_size(shown, (rules.min_area / math.prod(shown)) ** 0.5, int))
     if (limited := limit_area(shown, rules.crop_max_area)) != shown:
         sizes.append(limited)
     return View(source=0, original=size, box=cut, sizes=tuple(sizes), parent=0)
