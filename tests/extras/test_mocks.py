@@ -21,7 +21,7 @@ import pytest
 
 from extras.questions import draw
 from eyechart.errors import ModelError
-from eyechart.models.process import choose_port
+from eyechart.models.serving import choose_port
 from eyechart.models.specs import make_model
 from eyechart.types import Message, ModelSettings, Reply, Request, Sample
 

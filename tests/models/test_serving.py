@@ -16,8 +16,7 @@ import pytest
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.models import serving
-from eyechart.models.process import ServerProcess, choose_port, keep_servers
-from eyechart.models.serving import Served, Vllm
+from eyechart.models.serving import Served, ServerProcess, Vllm, choose_port, keep_servers
 from eyechart.models.specs import Fleet, make_model
 from eyechart.runs import watch
 from eyechart.runs.models import choose_models

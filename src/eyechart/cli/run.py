@@ -251,7 +251,7 @@ def evaluate_all(
 ) -> Iterator[Run]:
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.samples import get_reasons
-    from eyechart.models.process import keep_servers
+    from eyechart.models.serving import keep_servers
     from eyechart.runs.evaluate import evaluate
     from eyechart.runs.plan import find_unpriced
 

@@ -18,7 +18,7 @@ from eyechart.console import (
     shorten_help,
 )
 from eyechart.errors import UsageError
-from eyechart.models.process import keep_servers
+from eyechart.models.serving import keep_servers
 from eyechart.option import list_option_names, read_pairs
 from eyechart.registry import Execute, command
 from eyechart.runs.options import GATE, Options

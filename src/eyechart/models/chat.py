@@ -548,8 +548,6 @@ class ChatEndpoint(ABC):
         """What an OpenAI-compatible server says that it serves; empty if it does not say."""
         import aiohttp
 
-        from eyechart.models.process import read_served
-
         url, limit = f"{self.base_url}/models", aiohttp.ClientTimeout(total=_LISTING_S)
         with contextlib.suppress(aiohttp.ClientError, OSError, ValueError):
             async with (
@@ -581,6 +579,19 @@ def tidy_json(content: bytes) -> bytes | None:
         return _encode(decoded)
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
+
+
+class _Listed(msgspec.Struct):
+    id: str
+
+
+class _Listing(msgspec.Struct):
+    data: list[_Listed] = []
+
+
+def read_served(content: bytes) -> list[str]:
+    """The names in a server's list of models, the answer of ``/models``; raises `ValueError` for another."""
+    return [one.id for one in msgspec.json.decode(content, type=_Listing).data]
 
 
 class UsageFields(NamedTuple):

@@ -1,14 +1,21 @@
-"""OpenAI's chat completions, as OpenAI itself, vLLM, SGLang, LM Studio and many others serve them."""
+"""OpenAI's chat completions, as OpenAI itself, vLLM, SGLang, LM Studio and many others serve them.
+
+Below, Azure's deployments of OpenAI's models, and OpenRouter, which serves those of many vendors.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 import msgspec
 
-from eyechart.models.chat import Attachments, ChatEndpoint, UsageFields, read_calls
+from eyechart.errors import UsageError
+from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, UsageFields, read_calls
 from eyechart.models.environment import ADDRESSES, KEY
 from eyechart.models.streams import Event, StreamedAnswer
 from eyechart.registry import model
@@ -229,3 +236,119 @@ def _is_failure(reply: Reply) -> bool:
     """Whether it is an error in the shape of an answer: aborted, or finished without content."""
     is_null = bool(reply.evidence.get("null_content")) and not reply.thinking and not reply.calls
     return reply.finish_reason in ("error", "abort") or (reply.finish_reason in ("stop", "") and is_null)
+
+
+# -- Azure, OpenRouter: the same API at other vendors
+
+_OFFICIAL = re.compile(r".+\.azure\.(?:com|us|cn)")
+_BELOW = re.compile(r"/openai(?:/v1)?(?:/deployments/[^/]+)?(?:/chat/completions)?$")
+_VERSION_VARIABLES = ("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION")
+
+
+@model("azure")
+class Azure(OpenAI):
+    """A deployment of Azure OpenAI: ``azure/my-gpt-4o``.
+
+    Requests go to the v1 API; with an API version, to the deployment's own URL.
+    """
+
+    provider = "azure"
+    batch_api = ""
+    vendor = "Azure"
+    server = "an Azure OpenAI resource"
+    official_url = ""  # every resource has its own
+    key_variable = "AZURE_OPENAI_API_KEY"
+    url_variables = ("AZURE_OPENAI_ENDPOINT",)
+    parameters = OpenAI.parameters | {"api_version", "data_sources"}
+    limits = ImageLimits(max_bytes=20 * 2**20)
+
+    @classmethod
+    def is_official_host(cls, host: str) -> bool:
+        return _OFFICIAL.fullmatch(host) is not None
+
+    def find_url(self) -> str:
+        url = super().find_url()
+        if not url:
+            raise UsageError(
+                f"no endpoint for {self.name}",
+                hint="set AZURE_OPENAI_ENDPOINT (or --base-url) to the resource's URL, "
+                "like https://NAME.openai.azure.com",
+            )
+        return url
+
+    @classmethod
+    def normalise_url(cls, url: str) -> str:
+        """The resource's URL, from any URL below it."""
+        address, _, query = url.partition("?")
+        if version := re.search(r"(?:^|&)api-version=([\w-]+)", query):
+            plain = cls.normalise_url(address)
+            raise UsageError(
+                "the endpoint's URL holds an API version",
+                hint=f"give them separately: --base-url {plain} --param api_version={version[1]}",
+            )
+        return _BELOW.sub("", super().normalise_url(url))
+
+    def build_headers(self, api_key: str | None) -> dict[str, str]:
+        return {"api-key": api_key} if api_key else {}
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        found = parameters.pop("api_version", None) or next(
+            filter(None, map(os.environ.get, _VERSION_VARIABLES)), None
+        )
+        self._api_version = str(found).strip() if found else None
+        return super().build_fields(parameters, extra)
+
+    @property
+    def wants_max_completion_tokens(self) -> bool:
+        return self._api_version is None  # versions before the v1 API may not know the name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**super().identity, **({"api_version": self._api_version} if self._api_version else {})}
+
+    def build_url(self) -> str:
+        if self._api_version is None:
+            return f"{self.base_url}/openai/v1/chat/completions"
+        deployment, version = quote(self.model, safe=""), quote(self._api_version, safe="")
+        return f"{self.base_url}/openai/deployments/{deployment}/chat/completions?api-version={version}"
+
+
+_FLAGGED = re.compile(r"flagged|moderation", re.IGNORECASE)
+_NO_IMAGES = re.compile(r"support image input", re.IGNORECASE)
+
+
+@model("openrouter")
+class OpenRouter(OpenAI):
+    """A model at OpenRouter: ``openrouter/qwen/qwen2.5-vl-72b-instruct``."""
+
+    provider = "openrouter"
+    batch_api = ""
+    vendor = "OpenRouter"
+    official_url = "https://openrouter.ai/api/v1"
+    key_variable = "OPENROUTER_API_KEY"
+    url_variables = ("OPENROUTER_BASE_URL",)
+    parameters = OpenAI.parameters | {
+        "reasoning", "thinking_budget", "provider", "models", "transforms", "plugins", "usage",
+    }  # fmt: skip
+    out_of_credit = re.compile("insufficient credits|requires more credits|insufficient_quota", re.IGNORECASE)
+
+    @property
+    def wants_max_completion_tokens(self) -> bool:
+        return False
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        short = {"thinking_budget": "max_tokens", "reasoning_effort": "effort"}
+        given = {theirs: parameters.pop(ours) for ours, theirs in short.items() if ours in parameters}
+        if given and (len(given) > 1 or "reasoning" in parameters):
+            raise UsageError(
+                f"{self.name}: reasoning is set in two ways",
+                hint="give one of reasoning, reasoning_effort and thinking_budget",
+            )
+        return super().build_fields({**parameters, **({"reasoning": given} if given else {})}, extra)
+
+    def is_withheld(self, status: int, said: str) -> bool:
+        return super().is_withheld(status, said) or (status == 403 and _FLAGGED.search(said) is not None)
+
+    def is_fatal(self, status: int, said: str) -> bool:
+        # A model without vision is a 404 for questions with images only.
+        return super().is_fatal(status, said) and _NO_IMAGES.search(said) is None

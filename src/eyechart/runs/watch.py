@@ -23,7 +23,7 @@ import msgspec
 
 from eyechart.errors import EyechartError, UsageError
 from eyechart.files import atomic_write, read_json
-from eyechart.models.process import keep_servers
+from eyechart.models.serving import keep_servers
 from eyechart.option import with_options
 from eyechart.report.pages import CurvePoint, WatchedCurve, write_watch_page
 from eyechart.runs.comparison import label_runs, share_questions
