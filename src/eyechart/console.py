@@ -53,12 +53,14 @@ def add_verb(
     examples: str = "",
     aliases: Sequence[str] = (),
 ) -> argparse.ArgumentParser:
-    """Add a sub-command with its description and examples."""
+    """Add a sub-command; its description may end with a section of `examples:`."""
+    told, _, listed = description.partition("\nexamples:\n")
+    examples = examples or listed
     parser: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=help,
         aliases=list(aliases),
-        description=description or help,
+        description=told or help,
         epilog=f"examples:\n{examples}" if examples else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

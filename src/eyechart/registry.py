@@ -311,12 +311,13 @@ def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
 
 
 def command(
-    name: str, summary: str, *, description: str = "", examples: str = ""
+    name: str, summary: str, description: str = "", *, examples: str = ""
 ) -> Callable[[Callable[[ArgumentParser], Execute]], Callable[[ArgumentParser], Execute]]:
     """Declare a command: the function adds arguments to its parser, and returns what executes it.
 
     Write name and summary as two string literals in double quotes: `eyechart --help` reads them from the
-    module's file, because importing every pipeline would be slow.
+    module's file, because importing every pipeline would be slow. The description may end with a section
+    of `examples:`.
     """
 
     def record(add_arguments: Callable[[ArgumentParser], Execute]) -> Callable[[ArgumentParser], Execute]:

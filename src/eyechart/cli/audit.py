@@ -26,7 +26,7 @@ from eyechart.terminal import to_one_line
 if TYPE_CHECKING:
     from eyechart.runs.audit import Audit
 
-DESCRIPTION = """\
+HELP = """\
 Ask the same questions with their images, without them, and with something else in their place: does the
 image matter? Prints the score of every condition, what the image adds to it (paired, with intervals), which
 letters the model prefers, and one sentence as the verdict. Questions that are answered right without the
@@ -44,9 +44,8 @@ By default none, blank and shuffled; caption and ocr if their texts are given.
 
 Every condition is an ordinary run: the same command again resumes, and an audit after `eyechart run` asks
 only what is new. --max-cost and --max-total-tokens hold for all conditions together.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart audit demo -m baseline/look
   eyechart audit mine.tsv -m openai/my-model --base-url http://localhost:8000/v1 --limit 200
   eyechart audit mine.tsv -m openai/my-model --conditions none,rotations --text-model openai/text-only
@@ -54,12 +53,7 @@ EXAMPLES = """\
 """
 
 
-@command(
-    "audit",
-    "does the image matter? the same questions without it",
-    description=DESCRIPTION,
-    examples=EXAMPLES,
-)
+@command("audit", "does the image matter? the same questions without it", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("source", metavar="SOURCE", help="questions to ask, as in eyechart run")

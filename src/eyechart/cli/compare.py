@@ -32,7 +32,7 @@ from eyechart.runs.pages import write_comparison_html
 from eyechart.runs.plugins import load_plugin
 from eyechart.terminal import print_text
 
-DESCRIPTION = """\
+HELP = """\
 Compare runs on the questions that all of them scored: the paired difference with its interval, the questions
 that flipped, and one sentence that says whether the difference is real. Of two runs the first is the
 reference (OLD NEW); several are ranked and compared with the highest one, or with --baseline.
@@ -41,9 +41,8 @@ RUN is a run folder, a folder with runs (each benchmark is compared separately),
 benchmark that --benchmark names. Runs with other questions or other scorers are refused, in a folder left out
 and named; for other differences, such as prompts, a warning is printed. eyechart docs compare explains the
 numbers.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart compare runs/demo/baseline-random-88b3bb86 runs/demo/baseline-majority-a22f5382
   eyechart compare runs/mine --baseline openai/my-model --by category
   eyechart compare a.jsonl b.jsonl --benchmark mine.tsv
@@ -52,7 +51,7 @@ EXAMPLES = """\
 """
 
 
-@command("compare", "compare runs: is the difference real?", description=DESCRIPTION, examples=EXAMPLES)
+@command("compare", "compare runs: is the difference real?", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument(

@@ -20,12 +20,11 @@ from eyechart.errors import UnknownName
 from eyechart.registry import Execute, command, find_near_names
 from eyechart.terminal import print_text
 
-DESCRIPTION = """\
+HELP = """\
 Show a page of the documentation, or list the pages. They are installed with eyechart and need no network.
 In a terminal they are shown in a pager; in a pipe or a file they are written as Markdown.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart docs                          list the pages
   eyechart docs quickstart
   eyechart docs data#columns-of-images   one section
@@ -37,9 +36,7 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#+) +(.+?) *$")
 
 
-@command(
-    "docs", "read the documentation: list the pages, show one", description=DESCRIPTION, examples=EXAMPLES
-)
+@command("docs", "read the documentation: list the pages, show one", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the arguments of the command."""
     parser.add_argument("page", nargs="?", metavar="PAGE[#SECTION]", help="the page (default: list them)")

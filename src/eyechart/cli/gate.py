@@ -18,7 +18,7 @@ from eyechart.runs.options import Options
 from eyechart.runs.results import Run
 from eyechart.terminal import print_text, to_one_line
 
-DESCRIPTION = """\
+HELP = """\
 Decide by its 95 % interval whether a run reaches a score, or is no worse than another run. Exit code 0:
 passed; 1: failed; 3: unclear, because the interval contains the limit; 2: wrong usage. eyechart docs gates
 says how often an unchanged model passes.
@@ -26,9 +26,8 @@ says how often an unchanged model passes.
 Numbers are points: 80 and 80% are both 80 % of the score, --max-drop 2 allows a score that is 2 points lower.
 Questions that the run has not asked yet are asked first; with --stop-when decided only until the result is
 clear, in random order and with an interval that is valid at every look.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart gate runs/mine/openai-new-1a2b3c4d --at-least 80
   eyechart gate 1a2b --baseline 3c4d --max-drop 2
   eyechart gate latest --baseline 3c4d --max-drop 2% --stop-when decided
@@ -38,7 +37,7 @@ EXAMPLES = """\
 _ANNOTATIONS = {"passed": "notice", "failed": "error", "unclear": "warning"}
 
 
-@command("gate", "is a run good enough? the exit code says", description=DESCRIPTION, examples=EXAMPLES)
+@command("gate", "is a run good enough? the exit code says", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)

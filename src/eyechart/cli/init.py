@@ -23,13 +23,12 @@ from eyechart.registry import Execute, command
 from eyechart.runs.options import Options
 from eyechart.terminal import to_one_line
 
-DESCRIPTION = """\
+HELP = """\
 Write a configuration for eyechart run, with comments, from what is in the current folder: files with
 questions, folders of images, a .env file, and the environment variables of endpoints. Nothing is sent, and no
 key is written. An existing file is kept, unless --force is given.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart init
   eyechart run eyechart.yaml --dry-run
   eyechart init charts.yaml --force
@@ -54,9 +53,7 @@ PROVIDERS = {
 }
 
 
-@command(
-    "init", "write a configuration for the files in this folder", description=DESCRIPTION, examples=EXAMPLES
-)
+@command("init", "write a configuration for the files in this folder", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument(

@@ -12,16 +12,15 @@ from eyechart.runs.listing import find_run
 from eyechart.runs.options import Options
 from eyechart.runs.shards import merge_runs
 
-DESCRIPTION = """\
+HELP = """\
 Combine all shards of a run into one run. The merged run equals that of a single process and has the same
 folder, so the same command without --shard resumes it.
 
 RUN is the folder of a shard, the parent folder of shards, or the folder of the whole run beside them. Shards
 of different runs are refused, and the error names missing ones. The shards are not changed. Merging again
 after a shard was resumed keeps what the merged run has beyond its shards, such as a judge's verdicts.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart run mine.tsv -m openai/my-model --shard 1/2
   eyechart run mine.tsv -m openai/my-model --shard 2/2
   eyechart merge runs/mine/openai-my-model-1a2b3c4d
@@ -29,7 +28,7 @@ EXAMPLES = """\
 """
 
 
-@command("merge", "combine the shards of a run into one run", description=DESCRIPTION, examples=EXAMPLES)
+@command("merge", "combine the shards of a run into one run", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="shards, or folders that hold them")

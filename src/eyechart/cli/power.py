@@ -22,7 +22,7 @@ from eyechart.report.power import (
 )
 from eyechart.terminal import to_one_line
 
-DESCRIPTION = """\
+HELP = """\
 Plan a comparison of two models on the same questions. With --n, print the smallest difference that can be
 detected; with --difference, how many questions are needed; with both, the power, which is the probability of
 detecting it; with neither, a table.
@@ -30,9 +30,8 @@ detecting it; with neither, a table.
 Shares are fractions (0.02) or percent (2%). The more often two models fail on the same questions, the
 higher the --correlation of their scores, and the fewer questions are needed. --like takes these values from
 two runs.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart power --n 1000
   eyechart power --difference 2% --accuracy 70% --correlation 0.6
   eyechart power --n 1000 --difference 2%
@@ -68,9 +67,7 @@ _SHARE_OR_END = _make_reader("share from 0 to 1", lambda value: 0 <= value <= 1)
 _CORRELATION = _make_reader("correlation from -1 to below 1", lambda value: -1 <= value < 1)
 
 
-@command(
-    "power", "plan a comparison: how many questions does it take?", description=DESCRIPTION, examples=EXAMPLES
-)
+@command("power", "plan a comparison: how many questions does it take?", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("--n", type=read_count(1), nargs="+", metavar="N", help="questions")

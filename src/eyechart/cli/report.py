@@ -32,16 +32,20 @@ RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 
+HELP = """
+examples:
+  eyechart report latest
+  eyechart report runs/mine                                  all runs in one table
+  eyechart report latest --by doc_type --by level,split      groups of a column; of two crossed
+  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv
+  eyechart report latest --html results.html --full-images
+  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs
+  eyechart report latest --hub results.yaml --hub-task default
+"""
+
+
 @command(
-    "report",
-    "print a run's table, or that of many; export samples as HTML, XLSX, CSV, JSONL, Parquet",
-    examples="  eyechart report latest\n"
-    "  eyechart report runs/mine                                  all runs in one table\n"
-    "  eyechart report latest --by doc_type --by level,split      groups of a column; of two crossed\n"
-    "  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
-    "  eyechart report latest --html results.html --full-images\n"
-    "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n"
-    "  eyechart report latest --hub results.yaml --hub-task default\n",
+    "report", "print a run's table, or that of many; export samples as HTML, XLSX, CSV, JSONL, Parquet", HELP
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eyechart.runs.plan import Plan
     from eyechart.runs.results import Run
 
-DESCRIPTION = """\
+HELP = """\
 Ask a model every question of a source, score the replies, print the table.
 
 SOURCE is a file (XLSX, CSV, TSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a folder of images
@@ -33,9 +33,8 @@ baseline/ocr, baseline/look. A model can carry its own URL, options and paramete
 openai/name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
 
 The same command again resumes: it asks only for what is missing. Ctrl-C stops cleanly.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart run mine.tsv -m openai/my-model --base-url http://localhost:8000/v1
   eyechart run photos/ --ask "What is the total?" --answers totals.csv -m openai/gpt-4o
   eyechart run mine.jsonl -m openai/gpt-4o --limit 50 --where category=map
@@ -47,7 +46,7 @@ EXAMPLES = """\
 """
 
 
-@command("run", "evaluate models on benchmarks or files", description=DESCRIPTION, examples=EXAMPLES)
+@command("run", "evaluate models on benchmarks or files", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument(

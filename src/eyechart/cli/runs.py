@@ -26,7 +26,7 @@ from eyechart.runs.listing import (
 from eyechart.store.folder import remove_run
 from eyechart.terminal import to_one_line
 
-DESCRIPTION = """\
+HELP = """\
 List all runs in and below a folder, the most recent first: benchmark, model, address, selection, samples,
 score with its interval, when it was last started, and its state.
 
@@ -38,18 +38,16 @@ or as latest:
   eyechart compare 1a2b 9f8e
 
 eyechart runs rm RUN... deletes runs with their replies; it asks first, unless --yes is given.
+
+examples:
+  eyechart runs                                  those in runs/
+  eyechart runs /data/runs --grep gpt-4o --grep mmbench
+  eyechart runs --state incomplete --json
+  eyechart runs rm 1a2b 9f8e                     delete two runs
 """
 
 
-@command(
-    "runs",
-    "all runs, one line each",
-    description=DESCRIPTION,
-    examples="  eyechart runs                                  those in runs/\n"
-    "  eyechart runs /data/runs --grep gpt-4o --grep mmbench\n"
-    "  eyechart runs --state incomplete --json\n"
-    "  eyechart runs rm 1a2b 9f8e                     delete two runs\n",
-)
+@command("runs", "all runs, one line each", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument(

@@ -32,7 +32,7 @@ from eyechart.runs.replies import rescore, score_replies
 from eyechart.terminal import make_counter, print_text
 from eyechart.types import JudgedScorer, Scorer
 
-DESCRIPTION = """\
+HELP = """\
 Score the replies of a run again, with its own scorer or another one, and list the scores that changed.
 Asks no model, unless --judge names one; the options for requests and cost apply to the judge.
 
@@ -42,23 +42,21 @@ question_id) and a text (reply, prediction or response), such as VLMEvalKit's pr
 reviews or a report of EvalScope; or the benchmark's own format, such as InfoChartQA's
 model_response.json or MULTI's prediction.json. If the file contains questions and answers, --benchmark
 is not needed. Several files are merged by question; of several replies the last file's counts.
+
+examples:
+  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit
+  eyechart score --benchmark mine.tsv --replies replies.jsonl
+  eyechart score --benchmark infochartqa --replies model_response.json
+  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx
+  eyechart score --replies logs/2026-11-15_mmmu.json
+  eyechart score explain 'At first A, but so B.' --options cat dog
 """
 
 _NOT_JUDGES = ("rpm", "tpm", "batch")  # do not apply to a judge
 _JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COST) if name not in _NOT_JUDGES)
 
 
-@command(
-    "score",
-    "score stored replies again, or a file of replies",
-    description=DESCRIPTION,
-    examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
-    "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
-    "  eyechart score --benchmark infochartqa --replies model_response.json\n"
-    "  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx\n"
-    "  eyechart score --replies logs/2026-11-15_mmmu.json\n"
-    "  eyechart score explain 'At first A, but so B.' --options cat dog\n",
-)
+@command("score", "score stored replies again, or a file of replies", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("run", nargs="?", metavar="RUN", help=f"{RUN_HELP}; or: explain")

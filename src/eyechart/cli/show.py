@@ -28,15 +28,14 @@ from eyechart.store.browse import SampleEntry, SampleFilter, SampleList
 from eyechart.terminal import write
 from eyechart.types import OUTCOMES, Result
 
-DESCRIPTION = """\
+HELP = """\
 List the samples of a run with what was read from each reply, or show one sample in full: the request, the
 images, the reply, and why it got its score.
 
 An image is shown in the terminal if it is known to be able to (kitty, iTerm2, WezTerm, foot and others);
 --images or EYECHART_IMAGES names a protocol, or none.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart show latest                                       the first samples
   eyechart show latest --outcome wrong,unparsed --where category=map
   eyechart show latest --flipped 1a2b                        right in one run, wrong in the other
@@ -48,7 +47,7 @@ PAGE = 20
 STATES = (*OUTCOMES, "pending")
 
 
-@command("show", "samples by outcome; one in full", description=DESCRIPTION, examples=EXAMPLES)
+@command("show", "samples by outcome; one in full", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)

@@ -27,7 +27,7 @@ from eyechart.terminal import print_text, to_one_line
 if TYPE_CHECKING:
     from eyechart.report.sweep import Sweep
 
-DESCRIPTION = """\
+HELP = """\
 Ask the same questions with every combination of settings, and print one table: score, unparsed, truncated and
 empty replies, tokens, seconds and cost; which settings another one dominates, that is, beats at no higher
 cost; and the cheapest setting that is not distinguishable from the best. k stands for 1,000, M for 1,000,000.
@@ -35,9 +35,8 @@ cost; and the cheapest setting that is not distinguishable from the best. k stan
 Every combination is a run of its own: the same sweep again resumes, a larger one asks only what is new, and
 a request that two settings share is sent once. A configuration may have a block sweep: with options and lists
 of values. eyechart docs compare#sweeps-comparing-settings explains the numbers.
-"""
 
-EXAMPLES = """\
+examples:
   eyechart sweep mine.tsv -m openai/my-model --vary max_pixels=250k,1M,4M --vary max_tokens=1k,8k
   eyechart sweep mine.tsv -m openai/my-model --vary prompt_template=a.j2,b.j2,default
   eyechart sweep mine.tsv -m openai/my-model --vary params.reasoning_effort=low,high --dry-run
@@ -46,7 +45,7 @@ EXAMPLES = """\
 """
 
 
-@command("sweep", "compare settings: the best for the money", description=DESCRIPTION, examples=EXAMPLES)
+@command("sweep", "compare settings: the best for the money", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("sources", nargs="?", metavar="SOURCE", help="questions to ask, or a configuration")

@@ -12,23 +12,21 @@ from eyechart.registry import Execute, command
 from eyechart.runs.listing import ROOT
 from eyechart.terminal import print_text
 
-DESCRIPTION = """\
+HELP = """\
 Serve web pages with the runs in and below a folder: scores by benchmark and model, every sample with its
 image as it was sent, two runs side by side, and the progress of current runs.
 
 The server only reads, unless --write adds a button that deletes a run. It listens on this machine only
 (127.0.0.1) unless --host names another address; then everyone who can reach it can read the runs. From
 another machine, use a tunnel: ssh -L 2020:localhost:2020 MACHINE.
+
+examples:
+  eyechart view                       the runs in runs/
+  eyechart view /data/runs --port 8080
 """
 
 
-@command(
-    "view",
-    "a web page with runs: scores, samples, comparisons, live progress",
-    description=DESCRIPTION,
-    examples="  eyechart view                       the runs in runs/\n"
-    "  eyechart view /data/runs --port 8080\n",
-)
+@command("view", "a web page with runs: scores, samples, comparisons, live progress", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("folder", nargs="?", metavar="DIR", help=f"a folder with runs (default: {ROOT})")

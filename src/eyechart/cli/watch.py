@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from eyechart.runs.plan import Plan
     from eyechart.runs.watch import Watch
 
-DESCRIPTION = """\
+HELP = """\
 Evaluate every checkpoint in DIR on the same questions, also those that are written later, and draw the curve
 with its bands. A checkpoint is a folder whose name ends with its step (checkpoint-4000). It is read when all
 its weights are there in full, with the file that a trainer writes last, and nothing changes any more.
 
 The runs, the curve (watch-NAME.json) and a page that renews itself (watch-NAME.html) are below --out. The
 same command again goes on where it stopped; Ctrl-C stops it.
-"""
-EXAMPLES = """\
+
+examples:
   eyechart watch checkpoints/ mine.tsv --max-tokens 32
   eyechart watch checkpoints/ mine.tsv -m hf,compile=true --once          from cron
   eyechart watch checkpoints/ --suite quick -m vllm
@@ -42,12 +42,7 @@ EXAMPLES = """\
 """
 
 
-@command(
-    "watch",
-    "evaluate each new checkpoint of a training, and draw the curve",
-    description=DESCRIPTION,
-    examples=EXAMPLES,
-)
+@command("watch", "evaluate each new checkpoint of a training, and draw the curve", HELP)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the command."""
     parser.add_argument("folder", metavar="DIR", help="the folder with the checkpoints")
