@@ -230,7 +230,7 @@ def _list(folder: Path, name: str, locked: Mapping[int, int] | None) -> ListedRu
     summary, changed = folder / SUMMARY_NAME, read_changed(folder)
     # The journal may have changed since the summary was written.
     is_current = not is_active and _read_mtime(summary) + _FRESH_S >= changed
-    numbers = (read_json(summary, _Numbers) if is_current else None) or _count(journal, manifest)
+    numbers = (read_json(summary, Numbers) if is_current else None) or _count(journal, manifest)
     n_done = sum(numbers.outcomes.values())
     if numbers.pending or numbers.outcomes.get("failed"):  # no official number: see `Run.summary`
         manifest = {**manifest, "parity": ""}
@@ -282,7 +282,7 @@ def _list_own(run: ListedRun, several: Sequence[ListedRun], names: Sequence[str]
                 break
 
 
-class _Numbers(msgspec.Struct, frozen=True):
+class Numbers(msgspec.Struct, frozen=True):
     """What a list shows of a summary."""
 
     n: int
@@ -294,11 +294,11 @@ class _Numbers(msgspec.Struct, frozen=True):
     cost: float | None = None
 
 
-def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> _Numbers:
+def _count(journal: JournalReader, manifest: Mapping[str, Any]) -> Numbers:
     """The numbers of a run without a summary: counts, and the mean so far without its interval."""
     outcomes, score = tally_outcomes(journal, manifest)
     trials = max(1, int(manifest.get("trials", 1)))
-    return _Numbers(
+    return Numbers(
         n=sum(outcomes.values()) // trials,
         outcomes={name: n for name, n in outcomes.items() if name != PENDING},
         pending=outcomes.get(PENDING, 0),

@@ -37,7 +37,7 @@ from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.audit import Audit
 from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.inputs import make_sent_loader
-from eyechart.runs.listing import tell_selection
+from eyechart.runs.listing import Numbers, tell_selection
 from eyechart.runs.options import IMAGES, Options
 from eyechart.runs.results import Run
 from eyechart.store.folder import SUMMARY_NAME, find_siblings
@@ -123,14 +123,9 @@ def _find_blind_levels(run: Run) -> Iterator[Level]:
             manifest = Journal.open(journal).read_mapping("manifest")
             if read_options(manifest).get("input") != "none" or not _is_alike(run.manifest, manifest):
                 continue
-            found = read_json(journal.parent / SUMMARY_NAME, dict[str, Any])
-            if found is not None and found["score"] is not None and not found["pending"]:
-                ends = found["ci95"]
-                yield Level(
-                    name="without image",
-                    score=float(found["score"]),
-                    ci95=(float(ends[0]), float(ends[1])) if ends else None,
-                )
+            found = read_json(journal.parent / SUMMARY_NAME, Numbers)
+            if found is not None and found.score is not None and not found.pending:
+                yield Level(name="without image", score=found.score, ci95=found.ci95)
                 return
 
 
