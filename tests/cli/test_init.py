@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.cli.config import LoadedConfig, read_config
 from eyechart.cli.init import Found, FoundSource, look_around, write_config
-from eyechart.runs.options import load_config_file
+from eyechart.runs.plugins import load_config_file
 from support.command import eyechart
 from support.files import choice_tsv, picture_base64
 from support.server import Server

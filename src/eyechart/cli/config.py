@@ -19,8 +19,8 @@ from eyechart.models.specs import refuse_unknown
 from eyechart.option import add_options, list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.runs.models import ModelChoice, read_model
-from eyechart.runs.options import COST, GATE, GROUPS, RUN, SUFFIXES, Options, load_config_file
-from eyechart.runs.plugins import defines_benchmarks
+from eyechart.runs.options import COST, GATE, GROUPS, RUN, Options
+from eyechart.runs.plugins import SUFFIXES, defines_benchmarks, load_config_file
 
 _HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help-all"
 _SOURCES = ("source", "sources", "data")

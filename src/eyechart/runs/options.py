@@ -1,4 +1,4 @@
-"""The options of a run, each declared once, and reading configuration files.
+"""The options of a run, each declared once.
 
 `Options` holds everything about a run besides its source and its model. The command line, a configuration
 file and `ec.run` use the same names; see `eyechart.option` for how a declaration becomes a flag.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -770,64 +769,3 @@ def _texts(value: Any) -> list[str]:
     """One or several values as texts: configuration files write ids and years as numbers."""
     several = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
-
-
-# -- Configuration files: YAML, JSON, or Python with a dict
-
-SUFFIXES = (".yaml", ".yml", ".json", ".py")
-_NAMES = ("config", "task_cfg")  # the dict that is used, if a file defines several
-
-
-def load_config_file(path: Path) -> Any:
-    """The content of a configuration file, unchecked."""
-    if path.suffix == ".py":
-        return _load_python(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as err:
-        why = getattr(err, "strerror", None) or err
-        raise UsageError(f"{path} cannot be read: {why}", hint="is it a text file in UTF-8?") from err
-    if path.suffix == ".json":
-        return decode_json(text, str(path))
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as err:
-        hint = "check quotes, brackets and indentation there"
-        raise UsageError(f"{path} is not valid YAML: {_place(err)}", hint=hint) from err
-
-
-def decode_json(text: str, who: str) -> Any:
-    """The value of a JSON text; errors name `who`."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise UsageError(f"{who} is not valid JSON: {err}", hint="check quotes, commas and brackets") from err
-
-
-def _place(err: Exception) -> str:
-    """The problem and its position, without the line itself, which may hold a key."""
-    mark = getattr(err, "problem_mark", None)
-    said = getattr(err, "problem", None) or " ".join(str(err).split())
-    return f"{said} (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else said
-
-
-def _load_python(path: Path) -> Any:
-    """Run the user's file, and take the dict or list named `config` or `task_cfg`, or else the only dict."""
-    try:
-        names = runpy.run_path(str(path))
-    except Exception as err:
-        raise UsageError(
-            f"{path} cannot be run: {type(err).__name__}: {err}", hint=f"try it with: python {path}"
-        ) from err
-    dicts = [one for name, one in names.items() if isinstance(one, dict) and not name.startswith("_")]
-    for name in _NAMES:
-        if isinstance(names.get(name), dict | list):
-            return names[name]
-    if len(dicts) != 1:
-        many = f"defines {len(dicts)} dicts" if dicts else "defines no configuration"
-        raise UsageError(f"{path} {many}", hint="it needs one dict, called `config`: config = {...}")
-    return dicts[0]

@@ -1,7 +1,8 @@
-"""Parts from a Python file: benchmarks, scorers and exporters without a package.
+"""A user's own files: benchmarks, scorers and exporters in Python without a package, and configurations.
 
 ``bench.py`` and ``bench.py:name`` are benchmarks, ``python:file.py:name`` is a scorer or an exporter, and
 with ``--plugin file.py`` everything that a file declares can be used by name. A file is run once.
+A configuration is YAML, JSON, or Python with a dict.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -222,3 +224,64 @@ def find_exporter(name: str) -> str:
             raise UsageError(f"{name} is not a function", hint="an exporter takes an eyechart.Export")
         exporters.record(name, function)
     return known or name
+
+
+# -- Configuration files
+
+SUFFIXES = (".yaml", ".yml", ".json", ".py")
+_NAMES = ("config", "task_cfg")  # the dict that is used, if a file defines several
+
+
+def load_config_file(path: Path) -> Any:
+    """The content of a configuration file, unchecked."""
+    if path.suffix == ".py":
+        return _load_python(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as err:
+        why = getattr(err, "strerror", None) or err
+        raise UsageError(f"{path} cannot be read: {why}", hint="is it a text file in UTF-8?") from err
+    if path.suffix == ".json":
+        return decode_json(text, str(path))
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as err:
+        hint = "check quotes, brackets and indentation there"
+        raise UsageError(f"{path} is not valid YAML: {_place(err)}", hint=hint) from err
+
+
+def decode_json(text: str, who: str) -> Any:
+    """The value of a JSON text; errors name `who`."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
+        raise UsageError(f"{who} is not valid JSON: {err}", hint="check quotes, commas and brackets") from err
+
+
+def _place(err: Exception) -> str:
+    """The problem and its position, without the line itself, which may hold a key."""
+    mark = getattr(err, "problem_mark", None)
+    said = getattr(err, "problem", None) or " ".join(str(err).split())
+    return f"{said} (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else said
+
+
+def _load_python(path: Path) -> Any:
+    """Run the user's file, and take the dict or list named `config` or `task_cfg`, or else the only dict."""
+    try:
+        names = runpy.run_path(str(path))
+    except Exception as err:
+        raise UsageError(
+            f"{path} cannot be run: {type(err).__name__}: {err}", hint=f"try it with: python {path}"
+        ) from err
+    dicts = [one for name, one in names.items() if isinstance(one, dict) and not name.startswith("_")]
+    for name in _NAMES:
+        if isinstance(names.get(name), dict | list):
+            return names[name]
+    if len(dicts) != 1:
+        many = f"defines {len(dicts)} dicts" if dicts else "defines no configuration"
+        raise UsageError(f"{path} {many}", hint="it needs one dict, called `config`: config = {...}")
+    return dicts[0]

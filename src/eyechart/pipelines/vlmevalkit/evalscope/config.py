@@ -18,7 +18,7 @@ import msgspec
 from eyechart.errors import UsageError
 from eyechart.models.redact import HIDDEN, is_secret
 from eyechart.registry import suggest_name
-from eyechart.runs.options import SUFFIXES, decode_json, load_config_file
+from eyechart.runs.plugins import SUFFIXES, decode_json, load_config_file
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData

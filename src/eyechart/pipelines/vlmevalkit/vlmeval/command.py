@@ -41,7 +41,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.output import find_prediction_files
 from eyechart.pipelines.vlmevalkit.report import to_file_name
 from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
-from eyechart.runs.options import decode_json
+from eyechart.runs.plugins import decode_json
 
 # The groups of the help, and how a flag of each is declared.
 WHAT = "data and models"
