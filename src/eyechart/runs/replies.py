@@ -54,7 +54,7 @@ from eyechart.runs.plan import (
 )
 from eyechart.runs.plugins import find_scorer
 from eyechart.runs.results import Run
-from eyechart.runs.sources import find_benchmark, make_custom_benchmark
+from eyechart.runs.sources import find_benchmark, make_custom_benchmark, refuse_reading
 from eyechart.store import folder as folders
 from eyechart.store.journal import FILE_NAME, Ask, Journal
 from eyechart.store.reader import Answered, Verdict
@@ -356,11 +356,8 @@ def _find_benchmark(
         benchmark = replace(benchmark, source=benchmark.read_questions(path))
         options = replace(options, settings={}, cells=None)  # they are part of the benchmark already
     else:
-        if given := options.get_reading():
-            raise UsageError(
-                f"{', '.join(given)}: applies to a file of questions, and none is given",
-                hint="name one with --benchmark FILE; without it the questions are read from the replies",
-            )
+        hint = "name one with --benchmark FILE; without it the questions are read from the replies"
+        refuse_reading(options, "applies to a file of questions, and none is given", hint)
         benchmark = make_custom_benchmark(read_log_questions(log, path) if log else open_questions(path))
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")

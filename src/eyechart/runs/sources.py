@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -99,10 +99,7 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
             return find_benchmark(found, options)
         return _make_by_function(found, options)
     if not isinstance(source, str | Path):
-        if given := options.get_reading():
-            raise UsageError(
-                f"{', '.join(given)}: the source is already open", hint="set it when the source is created"
-            )
+        refuse_reading(options, "the source is already open", "set it when the source is created")
         if isinstance(source, Benchmark):
             return complete_benchmark(source)
         if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
@@ -138,6 +135,14 @@ def find_benchmark(source: Any, options: Options) -> Benchmark:
             hint="name the benchmark that the file belongs to with --as NAME",
         )
     return make_custom_benchmark(_open_file(source, options), options.name)
+
+
+def refuse_reading(
+    options: Options, why: str, hint: str = "leave it out", *, but: Collection[str] = ()
+) -> None:
+    """Refuse options on how a file is read, but some, where none is read."""
+    if given := [name for name in options.get_reading() if name not in but]:
+        raise UsageError(f"{', '.join(given)}: {why}", hint=hint)
 
 
 def resolve_name(source: str | Path) -> str | Path:
@@ -194,8 +199,7 @@ def complete_benchmark(benchmark: Benchmark) -> Benchmark:
 
 def _open_memory(rows: Any, options: Options) -> Source:
     used = ("fields", "image_root", "first_option", "schema")
-    if given := [name for name in options.get_reading() if name not in used]:
-        raise UsageError(f"{', '.join(given)}: the rows are in memory, not in a file", hint="leave it out")
+    refuse_reading(options, "the rows are in memory, not in a file", but=used)
     chosen = {name: getattr(options, name) for name in (*used, "allow_urls")}
     return open_memory(rows, SourceOptions(**chosen), options.name)
 
@@ -308,9 +312,7 @@ def _open_file(source: str | Path, options: Options) -> Source:
     path = Path(source)
     is_asked = options.ask is not None and path.exists()
     if is_asked and (options.answers is not None or _is_picture_folder(path)):
-        if given := [name for name in options.get_reading() if name not in ("ask", "answers")]:
-            what = f"{', '.join(given)}: {path} is a folder of images, not a table"
-            raise UsageError(what, hint="leave it out")
+        refuse_reading(options, f"{path} is a folder of images, not a table", but=("ask", "answers"))
         return open_folder(path, options.ask or "", options.answers)
     # A file that is read without any benchmark's rules and scored by an official scorer, as by a task.
     scorer = options.scorer or ""
