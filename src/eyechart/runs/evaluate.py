@@ -128,6 +128,28 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
     journals = plan.fresh_from if plan.options.fresh else plan.earlier
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, journals)
     known = open_known_replies(plan.options, earlier, plan.model, *plan.helpers.values())
+
+    async def drive(cluster: RayCluster | None) -> None:
+        """Run the executor in the event loop until everything is done, or the run is interrupted."""
+        executor = _make_executor(plan, journal, known, cluster)
+        executor.progress.total = n_samples * plan.options.trials
+        shard = f" · shard {plan.shard}" if plan.shard else ""
+        label = f"{plan.benchmark.name} · {plan.model.name}{shard}"
+        line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
+        executor.announce_to(line.say)
+        try:
+            with line, callbacks.watch(executor.snapshot), handle_interrupts(executor, line.say):
+                await _ask_and_score(plan, journal, executor, session)
+        except asyncio.CancelledError:
+            if not executor.is_interrupted:
+                raise  # not cancelled by an interrupt
+        finally:
+            session.is_interrupted = executor.is_interrupted
+            session.n_asked = executor.progress.sent + executor.progress.cached + session.n_rechecked
+            executor.close()
+            for model in (plan.model, *plan.helpers.values()):
+                await model.close()
+
     try:
         with contextlib.ExitStack() as stack:
             cluster: RayCluster | None = None
@@ -135,41 +157,11 @@ def _infer(plan: Plan, journal: Journal, n_samples: int, callbacks: Callbacks) -
                 from eyechart.runs.cluster import open_cluster
 
                 cluster = stack.enter_context(open_cluster(plan))
-            run_async(_drive(plan, journal, n_samples, known, session, cluster, callbacks))
+            run_async(drive(cluster))
     finally:
         known.close()
         session.cache_trouble = known.trouble
     return session
-
-
-async def _drive(
-    plan: Plan,
-    journal: Journal,
-    n_samples: int,
-    known: KnownReplies,
-    session: Session,
-    cluster: RayCluster | None,
-    callbacks: Callbacks,
-) -> None:
-    """Run the executor in the event loop until everything is done, or the run is interrupted."""
-    executor = _make_executor(plan, journal, known, cluster)
-    executor.progress.total = n_samples * plan.options.trials
-    label = f"{plan.benchmark.name} · {plan.model.name}" + (f" · shard {plan.shard}" if plan.shard else "")
-    line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
-    executor.announce_to(line.say)
-    try:
-        with line, callbacks.watch(executor.snapshot), handle_interrupts(executor, line.say):
-            await _ask_and_score(plan, journal, executor, session)
-    except asyncio.CancelledError:
-        if not executor.is_interrupted:
-            raise  # not cancelled by an interrupt
-    finally:
-        session.is_interrupted = executor.is_interrupted
-        session.n_asked = executor.progress.sent + executor.progress.cached + session.n_rechecked
-        executor.close()
-        await plan.model.close()
-        for helper in plan.helpers.values():
-            await helper.close()
 
 
 async def _ask_and_score(plan: Plan, journal: Journal, executor: Executor, session: Session) -> None:
