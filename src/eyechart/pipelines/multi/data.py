@@ -48,45 +48,20 @@ class MultiSource:
 
     def __iter__(self) -> Iterator[Sample]:
         to_ref = files.ImagePaths(self.options.problems.parent, self.options.find("image_root")).to_ref
+        has_images = self.options.input_type == 2
         for question in self.questions:
             placed, background = self.prepare(question)
             images = (*placed.images, *(background.images if background else ()))
-            has_images = self.options.input_type == 2
-            meta = self._meta(question, len(placed.images))
+            more: dict[str, Any] = {"input_type": self.options.input_type}
             if has_images and images:
-                meta[IMAGE_PATHS] = list(images)
+                more[IMAGE_PATHS] = list(images)
             if background is not None:
-                meta["knowledge_content"] = background.text
-                meta["knowledge_image_number"] = len(background.images)
+                more["knowledge_content"] = background.text
+                more["knowledge_image_number"] = len(background.images)
             if self.is_system_empty:
-                meta[files.SYSTEM_TEXT] = ""
-            golds = tuple(question.find_own("problem_answer_list"))
-            yield Sample(
-                id=question.id,
-                question=placed.text,
-                images=tuple(to_ref(path) for path in images) if has_images else (),
-                golds=golds,
-                weight=float(count_points(golds[0] if golds else None, question.type)),
-                meta=meta,
-                withheld={"analysis": "".join(question.find_own("problem_analysis_list"))},
-                row=question.row,
-            )
-
-    def _meta(self, question: ProblemQuestion, n_images: int) -> dict[str, Any]:
-        problem = question.problem
-        education, subject = problem.education or "", files.take_first(problem.subject)
-        return {
-            "question_type": KINDS[question.type],
-            "type_name": question.type,
-            "education": education,
-            "subject": subject,
-            "level": files.find_level(education, subject),
-            "problem_id": problem.problem_id,
-            "question_image_number": n_images,
-            "image_class": files.classify_images(n_images),
-            "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
-            "input_type": self.options.input_type,
-        }
+                more[files.SYSTEM_TEXT] = ""
+            sample = question.to_sample(placed.text, len(placed.images), more)
+            yield replace(sample, images=tuple(map(to_ref, images))) if has_images else sample
 
     def prepare(self, question: ProblemQuestion) -> tuple[PlacedText, PlacedText | None]:
         """A question and its knowledge, if there is any, with numbered images and captions."""
@@ -257,6 +232,32 @@ class ProblemQuestion:
     @property
     def subject(self) -> str:
         return self.problem.problem_id.partition("_")[0]
+
+    def to_sample(self, text: str, n_images: int, more: Mapping[str, Any]) -> Sample:
+        """The question as a sample without images; `more` is added to its meta."""
+        problem = self.problem
+        education, subject = problem.education or "", files.take_first(problem.subject)
+        golds = tuple(self.find_own("problem_answer_list"))
+        meta = {
+            "question_type": KINDS[self.type],
+            "type_name": self.type,
+            "education": education,
+            "subject": subject,
+            "level": files.find_level(education, subject),
+            "problem_id": problem.problem_id,
+            "question_image_number": n_images,
+            "image_class": files.classify_images(n_images),
+            "knowledge": pick_knowledge_name(problem.knowledge or [], problem.problem_id),
+        }
+        return Sample(
+            id=self.id,
+            question=text,
+            golds=golds,
+            weight=float(count_points(golds[0] if golds else None, self.type)),
+            meta={**meta, **more},
+            withheld={"analysis": "".join(self.find_own("problem_analysis_list"))},
+            row=self.row,
+        )
 
     def find_own(self, field: str) -> list[str]:
         """Its entry in a list of the problem; nothing if there is none, or null."""

@@ -22,13 +22,11 @@ from eyechart.pipelines.multi.files import (
     Problem,
     convert_row,
     describe_unknown_educations,
-    find_level,
     read_entries,
     read_problems,
     read_rows,
-    take_first,
 )
-from eyechart.pipelines.multi.score import KINDS, check_position, clean, is_refusal, score
+from eyechart.pipelines.multi.score import check_position, clean, is_refusal, score
 from eyechart.stats.intervals import add_in_order
 
 _STANDARD = "prediction.json"
@@ -222,7 +220,7 @@ def summarise_predictions(
             name: row.make_detail({"question_id": name, **predictions[name]})
             for name, row in zip(known, rows, strict=True)
         },
-        unlabelled=tuple(row.question_id for row in rows if row.answer is None),
+        unlabelled=tuple(name for name in known if not questions[name].find_own("problem_answer_list")),
         unknown=tuple(name for name in ids if name.rpartition("_")[0] not in problems),
     )
 
@@ -236,20 +234,8 @@ def _score_one(
             f"{where}question {question.id!r}: question_image_number is missing",
             hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
         )
-    problem = question.problem
-    answer = next(iter(question.find_own("problem_answer_list")), None)
+    sample = question.to_sample("", said.question_image_number, {})
+    answer = sample.golds[0] if sample.golds else None
     earned, total = score(said.text, answer, question.type, answer_position)
-    education, subject = problem.education or "", take_first(problem.subject)
-    return report.QuestionScore(
-        question_id=question.id,
-        score=earned,
-        total=total,
-        kind=KINDS[question.type if answer is not None else report.UNLABELLED_TYPE],
-        level=find_level(education, subject),
-        subject=subject,
-        n_images=said.question_image_number,
-        is_rejected=answer is not None and is_refusal(clean(said.text)),
-        education=education,
-        answer=answer and answer.strip(),
-        analysis="".join(question.find_own("problem_analysis_list")),
-    )
+    is_rejected = answer is not None and is_refusal(clean(said.text))
+    return report.make_row(sample, earned, total, is_rejected=is_rejected)

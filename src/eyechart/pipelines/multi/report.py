@@ -87,7 +87,7 @@ def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result])
     if not any(result.sample.golds for result in results):
         return paths  # the release file has no answers: prediction.json is to be submitted
     by_id = {result.sample.id: result for result in results}
-    rows = [make_row(by_id[name]) for name in sort_ids(by_id)]
+    rows = [_score_result(by_id[name]) for name in sort_ids(by_id)]
     details = {row.question_id: row.make_detail(entries[row.question_id]) for row in rows}
     rejected = format_rejections(rows)
     notes = [rejected] if rejected else []
@@ -179,12 +179,11 @@ def _count_images(sample: Sample) -> int:
 # -- score.json, detail.json, statistics.csv, summary.md
 
 
-def make_row(result: Result) -> QuestionScore:
+def _score_result(result: Result) -> QuestionScore:
     """The points of one question: those of its score, or of an empty prediction if there is no reply."""
     sample, verdict = result.sample, result.score
-    meta = sample.meta
-    kind = read_kind(str(meta.get("question_type", "other")) if sample.golds else UNLABELLED_TYPE)
-    earned, total = score("", sample.golds[0] if sample.golds else None, kind)
+    gold = sample.golds[0] if sample.golds else None
+    earned, total = score("", gold, str(sample.meta.get("question_type", "other")))
     if verdict is not None and {"score", "total"} <= set(verdict.detail):
         earned, total = verdict.detail["score"], verdict.detail["total"]
     elif verdict is not None and sample.golds:  # of a scorer that does not count points
@@ -193,15 +192,22 @@ def make_row(result: Result) -> QuestionScore:
     earned, total = (
         int(points) if points and points == int(points) else points for points in (earned, total)
     )
+    is_rejected = verdict is not None and bool(verdict.detail.get("rejected"))
+    return make_row(sample, earned, total, is_rejected=is_rejected)
+
+
+def make_row(sample: Sample, earned: float, total: float, *, is_rejected: bool) -> QuestionScore:
+    """The points of a sample's question, with what groups it."""
+    meta = sample.meta
     return QuestionScore(
         question_id=sample.id,
         score=earned,
         total=total,
-        kind=kind,
+        kind=read_kind(str(meta.get("question_type", "other")) if sample.golds else UNLABELLED_TYPE),
         level=str(meta.get("level", "Other")),
         subject=str(meta.get("subject", "")),
         n_images=_count_images(sample),
-        is_rejected=verdict is not None and bool(verdict.detail.get("rejected")),
+        is_rejected=is_rejected,
         education=str(meta.get("education", "")),
         answer=sample.golds[0].strip() if sample.golds else "",
         analysis=str(sample.withheld.get("analysis", "")),
@@ -272,7 +278,7 @@ class QuestionScore:
     n_images: int
     is_rejected: bool = False  # the prediction says that an image is missing
     education: str = ""
-    answer: str | None = ""  # None: no label
+    answer: str = ""  # empty: perhaps no label
     analysis: str = ""
 
     def make_detail(self, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,7 +286,7 @@ class QuestionScore:
         return {
             **entry,
             "analysis": self.analysis,
-            "answer": self.answer or "",
+            "answer": self.answer,
             "score": self.score,
             "total_score": self.total,
             "type": _TYPE_NAMES[self.kind],
