@@ -1,6 +1,7 @@
 """Easy questions of our own, by which a model shows that it takes every kind of MULTI's: words and labels.
 
-Each in Chinese and in English; the images are plain colours.
+Each type of question, in words and with images (plain colours); several images at once and in rounds;
+captions; a black image beside words; all in Chinese and in English, through the real prompts.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any, Literal
 from eyechart.data.images.loading import ImageLoader
 from eyechart.models.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.arguments import MultiOptions
-from eyechart.pipelines.multi.data import place_images
-from eyechart.pipelines.multi.files import classify_images
+from eyechart.pipelines.multi.data import ProblemQuestion, place_images
+from eyechart.pipelines.multi.files import Problem
 from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
-from eyechart.pipelines.multi.score import KINDS, score
-from eyechart.types import ImageRef, Message, Sample
+from eyechart.pipelines.multi.score import score
+from eyechart.types import ImageRef, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +103,6 @@ QUESTIONS = (
 )  # fmt: skip
 
 
-# -- Does a model take every kind of MULTI's questions? Easy ones of our own, through the real prompts.
-#
-# Each type of question, in words and with images; several images at once and in rounds; captions; a black
-# image beside words; in Chinese and in English.
-
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
@@ -135,19 +131,11 @@ def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase
     placed = place_images(
         asked.zh if lang == "zh" else asked.en, [str(k) for k, _ in enumerate(refs)], captions
     )
-    n_images = len(placed.images)
-    sample = Sample(
-        id=asked.ability,
-        question=placed.text,
-        images=refs if asked.options.get("input_type") == 2 else (),
-        meta={
-            "type_name": asked.type,
-            "question_type": KINDS[asked.type],
-            "question_image_number": n_images,
-            "image_class": classify_images(n_images),
-            "knowledge": {"zh": "常识", "en": "common knowledge"}[lang],
-        },
-    )
+    about = {"zh": "常识", "en": "common knowledge"}[lang]
+    problem = Problem(problem_type_list=[asked.type], knowledge=[about], problem_id=asked.ability)
+    sample = ProblemQuestion(problem, 0, 1).to_sample(placed.text, len(placed.images), {})
+    if asked.options.get("input_type") == 2:
+        sample = replace(sample, images=refs)
     prompt = MultiPrompt(MultiOptions(split_sys=split_sys, **asked.options), WORDS[lang])
     label = asked.label if isinstance(asked.label, str) else asked.label[lang]
     return CheckCase(
