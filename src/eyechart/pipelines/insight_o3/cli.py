@@ -146,22 +146,23 @@ def _add_gather(verbs: Verbs) -> None:
 
 def execute_gather(args: argparse.Namespace) -> int:
     """Print the table, and what lowers its figures."""
-    from eyechart.pipelines.insight_o3.report import gather_results
+    from eyechart.pipelines.insight_o3.report import describe_results, format_results, gather_results
 
     found = gather_results(args.folder, args.settings, args.datasets)
     if args.json:
-        print_json(found.to_json())
+        print_json(describe_results(found))
     else:
-        table = found.rows()
+        table = format_results(found)
         columns = list(dict.fromkeys(name for row in table.values() for name in row))
         rows = [
             [to_one_line(setting), *(cells.get(column, NO_SUMMARY) for column in columns)]
             for setting, cells in table.items()
         ]
         print_rich(PlainTable(columns=["", *map(to_one_line, columns)], rows=rows))
-    for setting, dataset, one in found.list_cells():
-        for remark in _remark_on(one):
-            note(to_one_line(f"{setting} · {dataset}: {remark}"))
+    for setting, cells in found.items():
+        for dataset, one in cells.items():
+            for remark in _remark_on(one):
+                note(to_one_line(f"{setting} · {dataset}: {remark}"))
     return 0
 
 

@@ -398,40 +398,8 @@ class Evaluation:
         return "default" if self.arguments.get("judge_model") == NO_JUDGE else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """The table: evaluations by setting and data set, in the order in which they are shown."""
-
-    settings: Sequence[str]
-    datasets: Sequence[str]
-    evaluations: Mapping[tuple[str, str], Evaluation]
-
-    def list_cells(self) -> list[tuple[str, str, Evaluation | None]]:
-        """Setting, data set and evaluation of every cell; None where there is no evaluation."""
-        return [
-            (setting, dataset, self.evaluations.get((setting, dataset)))
-            for setting in self.settings
-            for dataset in self.datasets
-        ]
-
-    def rows(self) -> dict[str, dict[str, str]]:
-        """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
-        found: dict[str, dict[str, str]] = {setting: {} for setting in self.settings}
-        for setting, dataset, one in self.list_cells():
-            cells = format_results_row(dataset, one.summary if one else None)
-            found[setting] |= cells if len(self.datasets) == 1 else {dataset: cells[dataset]}
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        rows = self.rows()
-        found: dict[str, Any] = {setting: {} for setting in self.settings}
-        for setting, dataset, one in self.list_cells():
-            found[setting][dataset] = {
-                "accuracy": rows[setting][dataset],
-                "summary_metrics": one and one.summary,
-                "folder": one and str(one.folder),
-            }
-        return found
+# Evaluations by setting and data set, in the order in which they are shown; None where there is none.
+Results: TypeAlias = Mapping[str, Mapping[str, Evaluation | None]]
 
 
 def gather_results(folder: str | Path, settings: Sequence[str] = (), datasets: Sequence[str] = ()) -> Results:
@@ -448,11 +416,38 @@ def gather_results(folder: str | Path, settings: Sequence[str] = (), datasets: S
             hint=f"an evaluation is a folder with {SUMMARY}: eyechart insight writes it, and eyechart run "
             "for InSight-o3's benchmarks",
         )
-    return Results(
-        settings=_choose("setting", settings, sorted({one.setting for one in found})),
-        datasets=_choose("data set", datasets, sorted({one.dataset for one in found}, key=_place)),
-        evaluations={(one.setting, one.dataset): one for one in found},
-    )
+    cells = {(one.setting, one.dataset): one for one in found}
+    columns = _choose("data set", datasets, sorted({one.dataset for one in found}, key=_place))
+    return {
+        setting: {dataset: cells.get((setting, dataset)) for dataset in columns}
+        for setting in _choose("setting", settings, sorted({one.setting for one in found}))
+    }
+
+
+def format_results(results: Results) -> dict[str, dict[str, str]]:
+    """Cells such as ``55.6±11.1 @2`` by setting and column; with one data set, its groups are columns."""
+    found: dict[str, dict[str, str]] = {setting: {} for setting in results}
+    for setting, row in results.items():
+        for dataset, one in row.items():
+            cells = format_results_row(dataset, one.summary if one else None)
+            found[setting] |= cells if len(row) == 1 else {dataset: cells[dataset]}
+    return found
+
+
+def describe_results(results: Results) -> dict[str, dict[str, Any]]:
+    """The same for ``--json``, with the summaries."""
+    texts = format_results(results)
+    return {
+        setting: {
+            dataset: {
+                "accuracy": texts[setting][dataset],
+                "summary_metrics": one and one.summary,
+                "folder": one and str(one.folder),
+            }
+            for dataset, one in row.items()
+        }
+        for setting, row in results.items()
+    }
 
 
 def _choose(what: str, wanted: Sequence[str], known: list[str]) -> list[str]:
