@@ -172,7 +172,7 @@ def test_a_time_of_the_environment_is_named_by_its_variable(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CLIENT_TIMEOUT", "-3")
-    with pytest.raises(UsageError, match="OPENAI_CLIENT_TIMEOUT is -3"):
+    with pytest.raises(UsageError, match="OPENAI_CLIENT_TIMEOUT is '-3'"):
         evaluate(arguments(), progress=False)
 
 

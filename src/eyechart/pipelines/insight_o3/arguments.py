@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -69,7 +68,9 @@ class Arguments:
         convert=read_object,
         help='more fields of a request (default: {"max_completion_tokens": 16384})',
     )
-    client_timeout: float | None = _model(None, metavar="S", help="seconds per request (default: 600)")
+    client_timeout: float | None = _model(
+        None, metavar="S", above=0, help="seconds per request (default: 600)"
+    )
     image_url_extra_settings: Mapping[str, Any] = _question(
         {"detail": "high"},
         metavar="JSON",
@@ -168,7 +169,6 @@ def check_arguments(arguments: Arguments) -> None:
     if not arguments.model:
         raise UsageError("model is empty", hint="give the name under which the model is served")
     check_limits(arguments)
-    check_seconds("client_timeout", arguments.client_timeout)
     if "n" in arguments.chat_completion_kwargs:
         raise UsageError("chat_completion_kwargs must not hold 'n'", hint="use num_trials")
     try:
@@ -190,12 +190,6 @@ def check_arguments(arguments: Arguments) -> None:
             f"no folder of images {arguments.img_dir}",
             hint="image paths in the annotation file are relative to img_dir",
         )
-
-
-def check_seconds(name: str, seconds: float | None) -> None:
-    """Refuse a timeout that is not positive and finite; `name` is where it was given."""
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise UsageError(f"{name} is {seconds:g}, but must be more than 0 seconds")
 
 
 # -- Flags by the authors' names: hints of the core name those of eyechart run
