@@ -111,12 +111,7 @@ class InfoChartQASource:
 
 def _to_sample(row: Row, split: str, where: str, part: Part, seen: dict[str, tuple[str, str]]) -> Sample:
     values = row.values
-    for column in ("question_id", "question", "answer"):
-        if column not in values:
-            found = ", ".join(map(str, values))
-            raise DataError(
-                f"{where}: no {column!r} (found: {found[:200]})", hint="is this a file of InfoChartQA?"
-            )
+    _require(("question_id", "question", "answer"), values, where, hint="is this a file of InfoChartQA?")
     question_id = values["question_id"]
     if not isinstance(question_id, str | int | float) or isinstance(question_id, bool) or question_id == "":
         raise DataError(
@@ -135,7 +130,7 @@ def _to_sample(row: Row, split: str, where: str, part: Part, seen: dict[str, tup
         question=_broken_lines(values["question"]),
         images=part.find_images(values, row.number, figure_id, split, where),
         # As in the authors' code any answer becomes text; null means that there is no answer.
-        golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
+        golds=() if answer is None else (str(answer),),
         choices=choices,
         choices_text=choices_text,
         meta=meta,
@@ -143,6 +138,13 @@ def _to_sample(row: Row, split: str, where: str, part: Part, seen: dict[str, tup
         withheld={PAIR: str(meta.get("pair_id", question_id))} if "chart_form" in meta else {},
         row=row.number,
     )
+
+
+def _require(names: Iterable[str], values: Mapping[str, Any], where: str, *, hint: str) -> None:
+    for name in names:
+        if name not in values:
+            found = ", ".join(map(str, values)) or "nothing"
+            raise DataError(f"{where}: no {name!r} (found: {found[:200]})", hint=hint)
 
 
 def _unique(sample_id: str, split: str, where: str, seen: dict[str, tuple[str, str]]) -> str:
@@ -346,23 +348,19 @@ def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
     value = _read_list(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return ()
-    if not isinstance(value, list | tuple):
-        raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is not a list of [x, y, width, height]")
-    is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
-    return tuple(_box(item, where) for item in ([value] if is_one else value))
-
-
-def _box(value: Any, where: str) -> tuple[int, int, int, int]:
+    is_list = isinstance(value, list | tuple)
+    is_one = is_list and bool(value) and not any(isinstance(item, list | tuple) for item in value)
     try:
-        x, y, width, height = map(round, msgspec.convert(value, tuple[float, float, float, float]))
+        boxes = msgspec.convert([value] if is_one else value, list[tuple[float, float, float, float]])
+        found = tuple((round(x), round(y), round(width), round(height)) for x, y, width, height in boxes)
     except (msgspec.ValidationError, ValueError, OverflowError):  # other values, NaN, infinity
-        x = y = width = height = -1
-    if min(x, y) < 0 or min(width, height) < 1:
+        found = ((-1, -1, -1, -1),)
+    if any(min(x, y) < 0 or min(width, height) < 1 for x, y, width, height in found):
         raise DataError(
-            f"{where}, {BOXES}: {str(value)[:60]} is not a crop",
-            hint="a crop is [x, y, width, height] in pixels, with a width and a height above 0",
+            f"{where}, {BOXES}: {str(value)[:60]!r} is not a list of [x, y, width, height]",
+            hint="a crop is in pixels, with a width and a height above 0",
         )
-    return x, y, width, height
+    return found
 
 
 # -- Replies: ``model_response.json``, an object by question id, or a list of entries
@@ -392,10 +390,8 @@ def read_model_response(path: Path) -> Replies:
             continue
         response = entry["response"]
         # Other values are scored as the text Python makes of them; evidence keeps what they were.
-        text, evidence = (
-            (response, {}) if isinstance(response, str) else (str(response), {"response": response})
-        )
-        by_id[name] = Reply.read(text, evidence=evidence)
+        evidence = {} if isinstance(response, str) else {"response": response}
+        by_id[name] = Reply.read(str(response), evidence=evidence)
     if not by_id:
         raise DataError(f"{path.name}: no replies found", hint="entries need a 'response'")
     source = MemorySource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
@@ -421,13 +417,8 @@ def _decoded(text: bytes, where: str) -> Entry:
         entry = json.loads(text)
     if not isinstance(entry, dict):
         raise DataError(f"{where}: {str(entry)[:60]!r} is not an entry", hint="an entry is an object")
-    needed = ["question_id"] if explain_left_out(entry) else ["question_id", "answer"]
-    for name in needed:
-        if name not in entry:
-            found = ", ".join(entry) or "nothing"
-            raise DataError(
-                f"{where}: no {name!r} (found: {found[:200]})", hint="is this a model_response.json?"
-            )
+    needed = ("question_id",) if explain_left_out(entry) else ("question_id", "answer")
+    _require(needed, entry, where, hint="is this a model_response.json?")
     return entry
 
 
@@ -459,11 +450,10 @@ def _to_entry_sample(name: str, entry: Entry, number: int) -> Sample:
         if key not in known and isinstance(value, str | int | float)
     }
     qtype = get_entry_type(entry)
-    answer = entry.get("answer")
     return Sample(
         id=name,
         question=str(entry.get("question", "")),
-        golds=(answer if isinstance(answer, str) else str(answer),),
+        golds=(str(entry.get("answer")),),
         meta={**rest, "question_id": entry["question_id"], "question_type_id": qtype, "qtype": qtype},
         row=number,
     )
