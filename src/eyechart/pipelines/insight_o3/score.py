@@ -141,14 +141,6 @@ def verdict(
 # -- The rule and the judge's stages
 
 
-class _Undecided(Exception):
-    """Raised where the judge gave no reply that can be used."""
-
-    def __init__(self, verdict: InsightVerdict) -> None:
-        super().__init__(verdict.fail_reason)
-        self.verdict = verdict
-
-
 def _judge(
     reply: Reply, sample: Sample, max_answer_length: int
 ) -> Generator[JudgeCall, str | None, InsightVerdict]:
@@ -166,45 +158,30 @@ def _judge(
         return InsightVerdict(extracted_answer=answer, is_correct=True)
     if len(answer) > max_answer_length:
         answer = CROPPED + answer[-max_answer_length:]
-    decide = _choose if sample.choices_text else _compare
+    return (yield from _ask(sample, gold, answer))
+
+
+def _ask(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
+    """The judge's verdict: of one call for a choice, of two for an open question; None is no text."""
+    question, options = sample.question, sample.choices_text
+    stage, reason = "mcqa" if options else "openqa", "answer_extraction_failed"
     try:
-        return (yield from decide(sample, gold, answer))
-    except _Undecided as err:
-        return err.verdict
-
-
-def _choose(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
-    judged = yield from _ask(
-        "mcqa",
-        "answer_extraction_failed",
-        question=sample.question,
-        options=sample.choices_text,
-        answer=answer,
-    )
-    if judged is None:
-        return InsightVerdict("answer_extraction_failed", stage="mcqa", aborts=True)
-    letter = judged.strip()
-    return InsightVerdict(extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
-
-
-def _compare(sample: Sample, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
-    short = yield from _ask("openqa", "answer_extraction_failed", question=sample.question, answer=answer)
-    judged = yield from _ask(
-        "judge", "judge_failed", question=sample.question, gold=str(gold), answer=str(short)
-    )
-    if judged is None:
-        return InsightVerdict("judge_failed", stage="judge", aborts=True)
-    return InsightVerdict(extracted_answer=short, is_correct="correct" in judged.lower(), stage="judge")
-
-
-def _ask(stage: str, reason: str, **values: str) -> Generator[JudgeCall, str | None, str | None]:
-    """What the judge says at a stage; None if its reply has no text."""
-    try:
-        return (yield JudgeCall(stage=stage, values=values))
+        if options:
+            values = {"question": question, "options": options, "answer": answer}
+            judged = yield JudgeCall(stage=stage, values=values)
+            extracted = judged and judged.strip()
+            is_correct = extracted == gold
+        else:
+            extracted = yield JudgeCall(stage=stage, values={"question": question, "answer": answer})
+            stage, reason = "judge", "judge_failed"
+            values = {"question": question, "gold": str(gold), "answer": str(extracted)}
+            judged = yield JudgeCall(stage=stage, values=values)
+            is_correct = "correct" in (judged or "").lower()
     except JudgeFailed as err:
-        raise _Undecided(
-            InsightVerdict("no_judge" if isinstance(err, NoJudge) else reason, stage=stage)
-        ) from err
+        return InsightVerdict("no_judge" if isinstance(err, NoJudge) else reason, stage=stage)
+    if judged is None:
+        return InsightVerdict(reason, stage=stage, aborts=True)
+    return InsightVerdict(extracted_answer=extracted, is_correct=is_correct, stage=stage)
 
 
 def extract_by_rule(text: str) -> str:

@@ -145,7 +145,10 @@ def _list_remarks(source: MultiSource, problems: Mapping[str, files.Problem]) ->
     known_from, captioned = options.find("knowledge_file"), options.find("caption_file")
     if known_from and not any((one.problem.knowledge or [""])[0] in knowledge for one in source.questions):
         yield f"{known_from.name}: it has no knowledge for any of the questions"
-    shown = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
+    shown: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+        name: ([one.problem_content or "", *(one.problem_content_list or ())], one.img_paths or [])
+        for name, one in problems.items()
+    }
     yield from _marks_remarks(shown, options.problems, "img_paths", must_show=options.input_type > 0)
     if known_from:
         shown = {name: ([one.knowledge_content], one.knowledge_images) for name, one in knowledge.items()}

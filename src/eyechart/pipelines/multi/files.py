@@ -48,9 +48,6 @@ class Problem:
     education: str | None = None
     subject: list[str] | str | None = None
 
-    def texts(self) -> list[str]:
-        return [self.problem_content or "", *(self.problem_content_list or ())]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
