@@ -121,14 +121,11 @@ def _split_words(text: str, is_by_character: bool, is_plain: bool) -> Sequence[s
 
 _PLAIN = FULL_WIDTH | {ord("、"): ord(",")}
 _HAN = "\u4e00-\u9fff"
-_SPACING = tuple(
-    (re.compile(pattern), written)
-    for pattern, written in (
-        (r"\s+", " "), (rf"(?<=[{_HAN}]) (?=[{_HAN}a-zA-Z0-9])", ""), (rf"(?<=[a-zA-Z0-9]) (?=[{_HAN}])", ""),
-        (r"(?<![0-9]) ?([,.!?:;]) ?", r"\1 "),
-        (r"(?<=[0-9])(?=[a-zA-Z])", " "), (r"(?<=[a-zA-Z])(?=[0-9])", " "),
-        (r"\s+", " "),
-    )
+_SPACING = (
+    (r"\s+", " "), (rf"(?<=[{_HAN}]) (?=[{_HAN}a-zA-Z0-9])", ""), (rf"(?<=[a-zA-Z0-9]) (?=[{_HAN}])", ""),
+    (r"(?<![0-9]) ?([,.!?:;]) ?", r"\1 "),
+    (r"(?<=[0-9])(?=[a-zA-Z])", " "), (r"(?<=[a-zA-Z])(?=[0-9])", " "),
+    (r"\s+", " "),
 )  # fmt: skip
 _LEAF = "<leaf>"
 
@@ -166,7 +163,7 @@ def _tidy_values(data: Any) -> Any:
         return data
     text = data.translate(_PLAIN)
     for pattern, written in _SPACING:
-        text = pattern.sub(written, text)
+        text = re.sub(pattern, written, text)
     return text
 
 

@@ -234,11 +234,8 @@ def _drop_parentheses(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-_EXACT = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\d+(?:[-\s]\d+)?", r"\d{4}[-\s]\d{2}[-\s]\d{2}", r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}",
-    )
+_EXACT = (
+    r"\d+(?:[-\s]\d+)?", r"\d{4}[-\s]\d{2}[-\s]\d{2}", r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}",
 )  # fmt: skip
 
 
@@ -248,7 +245,7 @@ def _needs_exact(text: str) -> bool:
         any(mark in text for mark in ("https://", "a.m.", "p.m."))
         or text.endswith((".py", "ipynb"))
         or text.startswith("page")
-        or any(pattern.fullmatch(text) for pattern in _EXACT)
+        or any(re.fullmatch(pattern, text) for pattern in _EXACT)
     )
 
 

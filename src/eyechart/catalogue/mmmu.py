@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from string import ascii_uppercase
 from typing import Any
 
@@ -89,6 +90,8 @@ def name_subject(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"category": rest.rpartition("_")[0], "split": split}
 
 
+_vlmevalkit = partial(Kit, aggregate="", group_by=GROUPS)  # it reports no domains
+
 Entry(
     "mmmu-val",
     "college exams in 30 subjects",
@@ -103,9 +106,7 @@ Entry(
     scorer="mmmu",
     kit=LMMS_EVAL,
     max_tokens=128,
-    kits={
-        VLMEVALKIT: Kit(prompt=frame(in_place=True), scorer="mmmu-vlmevalkit", aggregate="", group_by=GROUPS)
-    },
+    kits={VLMEVALKIT: _vlmevalkit(frame(in_place=True), "mmmu-vlmevalkit")},
     group_by=("category",),
     aggregate="mmmu",
     metric="accuracy over questions",
@@ -129,17 +130,10 @@ Entry(
     max_tokens=256,
     kits={
         "lmms-eval-cot": Kit(max_tokens=16384, prompt=ask_lmms(_LMMS_COT), scorer="mmmu", group_by=GROUPS),
-        VLMEVALKIT: Kit(
-            prompt=frame(_DIRECT, hint=False, in_place=True),
-            scorer="choice-vlmevalkit",
-            aggregate="",
-            group_by=GROUPS,
-        ),
-        "vlmevalkit-cot": Kit(
-            prompt=frame(f"Answer the following multiple-choice question. {_COT}", hint=False, in_place=True),
-            scorer="mmmu-pro-cot-vlmevalkit",
-            aggregate="",
-            group_by=GROUPS,
+        VLMEVALKIT: _vlmevalkit(frame(_DIRECT, hint=False, in_place=True), "choice-vlmevalkit"),
+        "vlmevalkit-cot": _vlmevalkit(
+            frame(f"Answer the following multiple-choice question. {_COT}", hint=False, in_place=True),
+            "mmmu-pro-cot-vlmevalkit",
         ),
     },
     group_by=("category",),

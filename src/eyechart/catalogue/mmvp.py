@@ -30,13 +30,10 @@ Entry(
 ).register()
 
 
-_MMVP = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\A\(?([AB])\)?\.?\Z", r"\A\(?([AB])\)?[.\s]", r"answer\s+is\s+\(?([AB])\)?",
-        r"option\s+\(?([AB])\)?",
-        r"\(?([AB])\)?(?:\s|\Z)",
-    )
+_MMVP = (
+    r"\A\(?([AB])\)?\.?\Z", r"\A\(?([AB])\)?[.\s]", r"answer\s+is\s+\(?([AB])\)?",
+    r"option\s+\(?([AB])\)?",
+    r"\(?([AB])\)?(?:\s|\Z)",
 )  # fmt: skip
 
 
@@ -50,7 +47,7 @@ def read_mmvp(reply: str) -> str | None:
     ('A', 'B', None)
     """
     text = reply.strip()
-    found = next((match for pattern in _MMVP if (match := pattern.search(text))), None)
+    found = next((match for pattern in _MMVP if (match := re.search(pattern, text, re.IGNORECASE))), None)
     if found is not None:
         return found[1].upper()
     return text[0].upper() if text[:1].upper() in ("A", "B") else None

@@ -105,13 +105,10 @@ def _read_said(text: str) -> str:
     return text
 
 
-_VISULOGIC = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"<answer>\s*\(?([A-D])\)?\s*</answer>", r"\\boxed\{\s*([A-D])\s*\}",
-        r"answer\s*(?:is|:|-)\s*\(?([A-D])\)?\b",
-        r"option\s*([A-D])\b", r"\(([A-D])\)",
-    )
+_VISULOGIC = (
+    r"<answer>\s*\(?([A-D])\)?\s*</answer>", r"\\boxed\{\s*([A-D])\s*\}",
+    r"answer\s*(?:is|:|-)\s*\(?([A-D])\)?\b",
+    r"option\s*([A-D])\b", r"\(([A-D])\)",
 )  # fmt: skip
 
 
@@ -123,7 +120,8 @@ def read_visulogic_lmms(reply: str) -> str | None:
     ('B', 'C')
     """
     text = reply.strip()
-    found = next((letters for pattern in _VISULOGIC if (letters := pattern.findall(text))), [])
+    tried = (re.findall(pattern, text, re.IGNORECASE) for pattern in _VISULOGIC)
+    found = next(filter(None, tried), [])
     if found:
         return str(found[-1]).upper()
     return text[0].upper() if 0 < len(text) <= 3 and text[0].upper() in FOUR else None

@@ -25,13 +25,10 @@ Entry(
 ).register()
 
 
-_VSTAR = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\A([A-D])", r"(?:ANSWER|CHOICE|OPTION)(?:\s++IS)?[\s:]++([A-D])", r"\(([A-D])\)",
-        r"([A-D])\s*+[.)\]]",
-        r"(?:\A|\s)([A-D])(?:\s|\Z)",
-    )
+_VSTAR = (
+    r"\A([A-D])", r"(?:ANSWER|CHOICE|OPTION)(?:\s++IS)?[\s:]++([A-D])", r"\(([A-D])\)",
+    r"([A-D])\s*+[.)\]]",
+    r"(?:\A|\s)([A-D])(?:\s|\Z)",
 )  # fmt: skip
 
 
@@ -45,7 +42,7 @@ def read_vstar(reply: str) -> str | None:
     ('C', 'B', None)
     """
     text = reply.strip().upper()
-    found = next((match for pattern in _VSTAR if (match := pattern.search(text))), None)
+    found = next((match for pattern in _VSTAR if (match := re.search(pattern, text))), None)
     if found is not None:
         return found[1]
     letters = [char for char in text if char in FOUR]
