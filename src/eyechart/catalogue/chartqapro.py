@@ -121,7 +121,6 @@ Entry(
 # -- Scores
 
 EXACT_TYPES = ("Fact Checking", "Multi Choice")
-_LIST = re.compile(r"\[(.*)\]")
 _BARE = re.compile(r"(?<!['\w])(\w[^,]*?)(?!['\w])")
 
 
@@ -178,7 +177,7 @@ def chartqapro(reply: str, gold: str, years: list[bool], *, is_exact: bool = Fal
 
 def _quote_items(gold: str) -> str:
     """A list whose items are not quoted, with quotes; anything else as it is."""
-    found = _LIST.fullmatch(gold.strip())
+    found = re.fullmatch(r"\[(.*)\]", gold.strip())
     if found is None:
         return gold
     quoted = "[" + _BARE.sub(r"'\1'", found[1]) + "]"

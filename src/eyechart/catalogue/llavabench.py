@@ -83,16 +83,13 @@ def read_grades(said: str) -> tuple[float, float] | None:
     return (first, second) if math.isfinite(first) and math.isfinite(second) else None
 
 
-_GRADE = re.compile(r"-?\d+(?:\.\d+)?")
-
-
 def read_grades_lmms(said: str) -> tuple[float, float] | None:
     """The first two numbers of the first line.
 
     >>> read_grades_lmms("Scores: 8, 9.5"), read_grades_lmms("8")
     ((8.0, 9.5), None)
     """
-    numbers = _GRADE.findall(said.strip().split("\n")[0])[:2]
+    numbers = re.findall(r"-?\d+(?:\.\d+)?", said.strip().split("\n")[0])[:2]
     grades = [float(number) for number in numbers if len(number) < 300]
     return (grades[0], grades[1]) if len(grades) == 2 else None
 

@@ -123,8 +123,6 @@ _DROPPED = (  # one after the other, as published: units are dropped within word
     " ", "\\,", "\n", "\\text", "\\mbox", "\\left", "\\right", "^{\\circ}", "^\\circ", "{m}^3", "m^3",
     "{units}", "units", "{km}", "km", "\\!", "\\$", "$", "\\%",
 )  # fmt: skip
-_BRACKETED_LETTER = re.compile(r"\(([a-e])\)")
-_BRACED_LETTER = re.compile(r"\{([a-e])\}")
 _BARE_ROOT = re.compile(r"\\sqrt([^{])")
 
 
@@ -161,8 +159,8 @@ def read_mathvision(reply: str) -> str:
     elif text.count("oxed{") > 1:
         text = "oxed{" + text.rpartition("oxed{")[2]
     answer = tidy_answer(text)
-    for pattern in (_BRACKETED_LETTER, _BRACED_LETTER):
-        answer = pattern.sub(r"\1", answer)
+    for pattern in (r"\(([a-e])\)", r"\{([a-e])\}"):
+        answer = re.sub(pattern, r"\1", answer)
     return answer.rstrip(".").lstrip(":").strip()
 
 

@@ -136,8 +136,6 @@ def _find_option(sample: Sample) -> str | None:
 
 # -- lmms-eval
 
-_BRACKETED = re.compile(r"\(([a-zA-Z])\)")
-
 
 @official_judged("mathvista-lmms", version="2", is_settled=False, cut=cut_reasoning)
 def score_mathvista_lmms(reply: Reply, sample: Sample) -> Judging[Score]:
@@ -184,7 +182,7 @@ def normalise_mathvista(
         from rapidfuzz.distance import Levenshtein
 
         stripped = text.strip()
-        letters = _BRACKETED.findall(stripped)
+        letters = re.findall(r"\(([a-zA-Z])\)", stripped)
         letter = letters[0].upper() if letters else stripped
         options = dict(zip(ascii_uppercase, choices, strict=False))
         if letter in options:

@@ -117,7 +117,6 @@ def compare_mmlongbench(read: str, gold: str, kind: str) -> float:
 
 UNANSWERABLE = "not answerable"
 _KINDS = {"int": "int", "integer": "int", "float": "float", "list": "list", "none": "none"}
-_FIRST_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 
 
 @lmms_scorer("mmlongbench-lmms", version="2")
@@ -176,7 +175,7 @@ def _parse_items(text: str) -> list[str]:
 
 
 def _find_number(text: str) -> float | None:
-    found = _FIRST_NUMBER.search(text.replace(",", ""))
+    found = re.search(r"[-+]?\d*\.?\d+", text.replace(",", ""))
     return None if found is None else float(found[0])
 
 

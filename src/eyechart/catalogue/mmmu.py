@@ -375,9 +375,6 @@ def score_mmmu_pro_vision(reply: Reply, sample: Sample) -> Score:
     return score_official(reply, sample, value=float(hit), read=read, route="mmmu-pro:vision")
 
 
-_CAPITAL = re.compile(r"\b[A-Z]\b")
-
-
 @lmms_scorer("mmmu-pro-composite-lmms", version="2")
 def score_mmmu_pro_composite(reply: Reply, sample: Sample) -> Score:
     """lmms-eval's rule for several questions in one picture: as many stand-alone capitals, in their order.
@@ -385,7 +382,7 @@ def score_mmmu_pro_composite(reply: Reply, sample: Sample) -> Score:
     The golds are the answers to all questions; the value is the share that is right.
     """
     golds = list_accepted(get_answers(sample))
-    found = _CAPITAL.findall(reply.text)[: len(golds)]
+    found = re.findall(r"\b[A-Z]\b", reply.text)[: len(golds)]
     letters = [*found, *[""] * (len(golds) - len(found))]
     n_right = sum(letter == gold for letter, gold in zip(letters, golds, strict=True))
     value, read = n_right / len(golds) if golds else 0.0, ", ".join(found) or None

@@ -181,11 +181,8 @@ def _find_formula(reply: str, answers: Sequence[str], sample: Sample) -> float:
     return float(any(tidy(answer) in tidy(reply) for answer in answers))
 
 
-_TEXT = re.compile(r"\\text\{([^{}]*)\}")
-
-
 def _find_chinese_formula(reply: str, answers: Sequence[str], sample: Sample) -> float:
-    said, *plain = (_TEXT.sub(r"\1", text) for text in (reply, *answers))
+    said, *plain = (re.sub(r"\\text\{([^{}]*)\}", r"\1", text) for text in (reply, *answers))
     return _find_formula(said, plain, sample)
 
 
@@ -213,8 +210,6 @@ def _count(reply: str, answers: Sequence[str], sample: Sample) -> float:
 
 # -- Transcripts
 
-_HAN = re.compile(r"[\u4e00-\u9fa5]")
-
 
 def _compare_transcript(reply: str, answers: Sequence[str], sample: Sample) -> float:
     return compare_transcript(reply, answers[0]) if reply else 0.0
@@ -226,7 +221,7 @@ def compare_transcript(reply: str, gold: str) -> float:
     >>> compare_transcript("a b c d", "a b c d") > 0.99, compare_transcript("x", "a b c d")
     (True, 0.0)
     """
-    is_chinese = _HAN.search(reply) or _HAN.search(gold)
+    is_chinese = re.search(r"[\u4e00-\u9fa5]", reply + gold)
     said, true = (list(cut_words(text)) if is_chinese else text.split() for text in (reply, gold))
     shared, n_said, n_true = len(set(said) & set(true)), len(set(said)), len(set(true))
     f_measure = 2 * shared / (n_said + n_true) if shared else 0.0
@@ -301,14 +296,11 @@ def _from_markdown(text: str) -> str:
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
-_ASSIGNMENT = re.compile(r"\A\s*\w{1,100}\s*=\s*")
-
-
 def _compare_chart(reply: str, answers: Sequence[str], sample: Sample) -> float:
     """TEDS of two dictionaries, each entry a row; values are spelt out, as published."""
     blocks = _find_fenced(reply)
     content = max(blocks, key=len) if blocks else reply.strip()
-    content = re.sub(r"#.*", "", _ASSIGNMENT.sub("", content.strip()))
+    content = re.sub(r"#.*", "", re.sub(r"\A\s*\w{1,100}\s*=\s*", "", content.strip()))
     said, true = parse_literal(content[: content.rfind("}") + 1] or content), parse_literal(answers[0])
     if not isinstance(said, dict) or not isinstance(true, dict) or not said:
         return 0.0

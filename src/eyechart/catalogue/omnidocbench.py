@@ -221,7 +221,6 @@ def _sum_edits(pairs: Iterable[Pair], *, with_rest: bool) -> float:
 # -- The reply
 
 _IMAGE = re.compile(r"!\[[^\]\n]{0,200}\]\([^)\n]{0,500}\)")
-_RULE_LINE = re.compile(r"[\s:|-]+")
 _FENCE = re.compile(r"```\w{0,20}\n?")
 
 
@@ -312,7 +311,7 @@ def _clean_table(text: str) -> str:
 
 
 def _from_markdown(lines: Sequence[str]) -> str:
-    rows = [line.strip().strip("|").split("|") for line in lines if not _RULE_LINE.fullmatch(line)]
+    rows = [line.strip().strip("|").split("|") for line in lines if not re.fullmatch(r"[\s:|-]+", line)]
     cells = ("".join(f"<td>{cell.strip()}</td>" for cell in row) for row in rows)
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 

@@ -82,9 +82,6 @@ Entry(
 ).register()
 
 
-_ANSWER_LINE = re.compile(r"answer\s*:\s*([A-D])\b", re.IGNORECASE)
-
-
 @reading_scorer("omnispatial", version="1", cut=None)
 def read_answer_line(reply: str) -> str | None:
     """OmniSpatial's own rule: the letter of the last ``Answer: X``. As published, none is A; here, unread.
@@ -92,5 +89,5 @@ def read_answer_line(reply: str) -> str | None:
     >>> read_answer_line("Answer: A? No. Answer: b"), read_answer_line("It is B.")
     ('B', None)
     """
-    found = _ANSWER_LINE.findall(reply)
+    found = re.findall(r"answer\s*:\s*([A-D])\b", reply, re.IGNORECASE)
     return found[-1].upper() if found else None

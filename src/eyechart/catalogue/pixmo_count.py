@@ -23,11 +23,8 @@ Entry(
 ).register()
 
 
-_DIGITS = re.compile(r"\d+")
-
-
 @reading_scorer("pixmo-count-lmms", version="2", reads_golds=True, is_whole=True)
 def find_digits(text: str) -> str:
     """lmms-eval's PixMo-Count: the first digits of the reply, or all of a reply without any."""
-    found = _DIGITS.search(text)
+    found = re.search(r"\d+", text)
     return found[0] if found else text.strip()

@@ -60,8 +60,6 @@ Entry(
 
 # -- Scores: what follows the last "Answer"
 
-_MARKS = re.compile(r"[><:.]")
-
 
 @reading_scorer("wemath", version="1", cut=None)
 def read_wemath(reply: str) -> str | None:
@@ -70,7 +68,7 @@ def read_wemath(reply: str) -> str | None:
     >>> read_wemath("<<Answer>>: B"), read_wemath("the answer is B")
     ('B', None)
     """
-    text = _MARKS.sub("", reply.rpartition("Answer")[2].strip()).strip()
+    text = re.sub(r"[><:.]", "", reply.rpartition("Answer")[2].strip()).strip()
     return text[0] if text and text[0] in LETTERS else None
 
 

@@ -44,10 +44,6 @@ replace(
 ).register()
 
 
-_WHITE = re.compile(r"\s+")
-_DECIMAL = re.compile(r"-?(?:\d+\.\d+|\d+|\.\d+)")
-
-
 @reading_scorer("zerobench", version="1", matches=lambda read, gold: gold.strip().lower() in read, cut=None)
 def read_zerobench(reply: str) -> str:
     """VLMEvalKit's ZEROBench: the last braces of the reply contain the answer."""
@@ -76,7 +72,7 @@ def zerobench_lmms(reply: str, gold: str) -> bool:
     """
     texts = [_tidy_zerobench(text) for text in (reply, gold)]
     plain = [text.strip().replace(",", "") for text in texts]
-    if all(_DECIMAL.fullmatch(text) for text in plain):
+    if all(re.fullmatch(r"-?(?:\d+\.\d+|\d+|\.\d+)", text) for text in plain):
         return Decimal(plain[0]) == Decimal(plain[1])
     return texts[0] == texts[1]
 
@@ -88,5 +84,5 @@ def read_zerobench_lmms(reply: str) -> str:
 
 
 def _tidy_zerobench(text: str) -> str:
-    tidy = _WHITE.sub(" ", text.strip().lower().strip("\"'`"))
+    tidy = re.sub(r"\s+", " ", text.strip().lower().strip("\"'`"))
     return tidy[:-1].rstrip() if tidy.endswith(".") else tidy
