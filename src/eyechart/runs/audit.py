@@ -272,7 +272,11 @@ def run_audit(plan: AuditPlan) -> Audit:
         runs={name: tuple(several) for name, several in runs.items()},
         is_complete=is_complete,
     )
-    write_audit(found)
+    prepare_folder(found.folder)
+    write_json(found.folder / AUDIT_NAME, found.to_json())
+    if found.runs.keys() & {"none", TEXT_MODEL}:  # a model was asked without images
+        with atomic_write(found.folder / BLIND_NAME) as place, place.open("w", encoding="utf-8") as file:
+            file.writelines(to_json_text(line) + "\n" for line in _list_blind_solvable(found.runs))
     [image] = found.runs[IMAGE]
     if "none" in found.runs:
         image.try_to_write_report()  # again: its page shows the score without the images
@@ -357,20 +361,6 @@ def _find_leakage(
         ci95=(score.low, score.high) if score else None,
         n_both=len({*blind} & {*report.find_blind_solvable(questions, TEXT_MODEL)}),
     )
-
-
-# -- Files
-
-
-def write_audit(found: Audit) -> None:
-    """Write audit.json and, where a model was asked without images, the questions that it solved."""
-    prepare_folder(found.folder)
-    write_json(found.folder / AUDIT_NAME, found.to_json())
-    if not found.runs.keys() & {"none", TEXT_MODEL}:
-        return
-    with atomic_write(found.folder / BLIND_NAME) as place, place.open("w", encoding="utf-8") as file:
-        for line in _list_blind_solvable(found.runs):
-            file.write(to_json_text(line) + "\n")
 
 
 def _list_blind_solvable(runs: Mapping[str, Sequence[Run]]) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,7 @@ from eyechart.errors import UsageError
 from eyechart.models import environment
 from eyechart.models.python import adapt, load_object, make_python_model
 from eyechart.models.specs import make_model
-from eyechart.runs.inputs import make_loader
+from eyechart.runs.inputs import RESIZING, make_loader
 from eyechart.runs.options import Options
 from eyechart.runs.plan import Plan, make_preparer, passes_urls
 from eyechart.store.journal import Journal
@@ -65,40 +65,28 @@ def make_executor(
     plan: Plan, cluster: RayCluster, journal: Journal, settings: EngineSettings, **parts: Any
 ) -> ClusterExecutor:
     """The executor of a plan on a cluster; `parts` as those of the local one."""
-    return ClusterExecutor(
-        cluster.links,
-        make_setup(plan, journal, settings),
-        plan.model,
-        make_preparer(plan),
-        journal,
-        plan.scorer,
-        settings,
-        cluster=ClusterSettings(ship_images=plan.options.ship_images, describe=cluster.describe),
-        **parts,
-    )
-
-
-def make_setup(plan: Plan, journal: Journal, settings: EngineSettings) -> WorkerSetup:
-    """What is sent to every worker. The key of an endpoint travels with it, and is written nowhere."""
-    # How images are loaded; no key.
-    pictures = {
-        name: getattr(plan.options, name)
-        for name in ("input", "max_pixels", "max_side", "jpeg_quality", "allow_urls", "allow_private_urls")
-    }
+    options = plan.options
+    names = ("input", *RESIZING, "allow_urls", "allow_private_urls")  # how images are loaded; no key
     looks: dict[str, Any] = {}
     if plan.look is not None:  # each worker makes its own searcher
-        spec, own = plan.options.searcher, plan.options.make_model_settings("searcher")
+        spec, own = options.searcher, options.make_model_settings("searcher")
         looks["look"] = LookSetup(rules=plan.look.rules, words=plan.look.words)
         looks["make_searcher"] = spec and partial(make_named_model, spec, own, environment.get_state())
-    return WorkerSetup(
+    # What is sent to every worker. The key of an endpoint travels with it, and is written nowhere.
+    setup = WorkerSetup(
         make_model=_choose_maker(plan),
-        make_images=partial(make_images, pictures),
+        make_images=partial(make_images, {name: getattr(options, name) for name in names}),
         identity=plan.asked_identity,
         settings=msgspec.structs.replace(settings, rpm=None, tpm=None),  # the driver's
         pass_urls=passes_urls(plan),
-        probes=[] if plan.options.ship_images else list_probes(journal),
+        probes=[] if options.ship_images else list_probes(journal),
         folder=str(Path.cwd()),
         **looks,
+    )
+    how = ClusterSettings(ship_images=options.ship_images, describe=cluster.describe)
+    preparer, links = make_preparer(plan), cluster.links
+    return ClusterExecutor(
+        links, setup, plan.model, preparer, journal, plan.scorer, settings, cluster=how, **parts
     )
 
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 IN_PLACE = ("caption", "ocr", "blank", "shuffled")  # inputs that put something in place of each image
 _CAPTION_COLUMN = "caption"
-_RESIZING = ("max_pixels", "max_side", "jpeg_quality")
+RESIZING = ("max_pixels", "max_side", "jpeg_quality")
 
 
 def make_loader(options: Options) -> ImageLoader:
     """The loader of a run's images; images downloaded from URLs are cached for the next run."""
-    names = (*_RESIZING, "allow_urls", "allow_private_urls")
+    names = (*RESIZING, "allow_urls", "allow_private_urls")
     chosen: dict[str, Any] = {name: getattr(options, name) for name in names}
     return ImageLoader(**chosen, cache_dir=find_cache_folder() / "images")
 
@@ -240,7 +240,7 @@ def make_sent_loader(
     options = read_options(manifest) if is_sent else {}
     # As in a manifest, which may come from elsewhere.
     limits: dict[str, Any] = {
-        name: value for name in _RESIZING if isinstance(value := options.get(name), int) and value > 0
+        name: value for name in RESIZING if isinstance(value := options.get(name), int) and value > 0
     }
     return ImageLoader(**limits, allow_urls=allow_urls, cache_dir=find_cache_folder() / "images")
 

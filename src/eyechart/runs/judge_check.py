@@ -28,7 +28,7 @@ from eyechart.report.rows import Cell
 from eyechart.runs.results import Run
 from eyechart.store import folder as folders
 from eyechart.store import journal as journals
-from eyechart.types import ImageRef, Result
+from eyechart.types import Result
 
 FILE_NAME = "judge-check.xlsx"  # in the run folder, if no other is named
 COLUMNS = (
@@ -153,7 +153,10 @@ def _write_workbook(
         book.write_row(sheet, 0, columns, is_heading=True)
         number = 0
         for number, (result, row) in enumerate(rows, start=1):
-            thumbnail = _load_thumbnail(loader, result.sample.images) if with_images else None
+            thumbnail, images = None, result.sample.images
+            if with_images and len(images) == 1:
+                with contextlib.suppress(EyechartError):  # it cannot be read
+                    thumbnail = loader.load(images[0]).data()
             if thumbnail is not None:
                 sheet.set_row(number, _ROW_HEIGHT)
                 sheet.insert_image(number, image, f"{number}.jpg", {"image_data": BytesIO(thumbnail)})
@@ -166,16 +169,6 @@ def _write_workbook(
         for number, line in enumerate(INSTRUCTIONS):
             book.write_row(about, number, [line])
     loader.close()
-
-
-def _load_thumbnail(loader: ImageLoader, images: Sequence[ImageRef]) -> bytes | None:
-    """The sample's image as a small JPEG; None if there is none or several, or if it cannot be read."""
-    if len(images) != 1:
-        return None
-    try:
-        return loader.load(images[0]).data()
-    except EyechartError:
-        return None
 
 
 # -- Reading it back

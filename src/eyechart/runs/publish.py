@@ -51,7 +51,16 @@ def write_hub_results(
     entries: list[dict[str, Any]] = []
     for run in refuse_several_models(runs):
         hub = find_data_set(run)
-        place, _, task = _choose_task(run, hub, tasks).rpartition(":")
+        name, given = str(run.manifest.get("benchmark")), [one for one in tasks if "=" not in one]
+        named = dict(one.split("=", 1) for one in tasks if "=" in one)
+        chosen = named.get(name) or (given[0] if len(given) == 1 else "")
+        if not chosen:
+            raise UsageError(
+                f"{name}: which task of {hub.place} is it?",
+                hint="give the id of a task in the data set's eval.yaml: --hub-task ID; of several runs "
+                f"--hub-task {name}=ID for each",
+            )
+        place, _, task = chosen.rpartition(":")
         is_commit = _COMMIT.fullmatch(hub.revision) and place in ("", hub.place)
         revision = {"revision": hub.revision} if is_commit else {}
         dataset = {"id": place or hub.place, "task_id": task, **revision}
@@ -222,20 +231,6 @@ def find_hub_id(manifest: Mapping[str, Any]) -> HubSpec | None:
     # A file of one's own may have the name of a benchmark.
     is_same = bool(benchmark.about) and benchmark.about == manifest.get("about")
     return parse_hub(f"hf:{benchmark.card.hub[0]}") if is_same and benchmark.card.hub else None
-
-
-def _choose_task(run: Run, hub: HubSpec, tasks: Sequence[str]) -> str:
-    name = str(run.manifest.get("benchmark"))
-    named = dict(one.split("=", 1) for one in tasks if "=" in one)
-    plain = [one for one in tasks if "=" not in one]
-    task = named.get(name) or (plain[0] if len(plain) == 1 else "")
-    if not task:
-        raise UsageError(
-            f"{name}: which task of {hub.place} is it?",
-            hint="give the id of a task in the data set's eval.yaml: --hub-task ID; of several runs "
-            f"--hub-task {name}=ID for each",
-        )
-    return task
 
 
 def list_notes(run: Run) -> Iterator[str]:

@@ -93,20 +93,15 @@ def plan_sweep(
                 )
             folders[plan.folder] = cell.label
             planned.append(cell)
-    _refuse_other_scoring(planned)
-    plans = share_limits([cell.plan for cell in planned])  # --max-cost is for the whole sweep
-    return [replace(cell, plan=plan) for cell, plan in zip(planned, plans, strict=True)]
-
-
-def _refuse_other_scoring(planned: Sequence[PlannedCell]) -> None:
-    """Refuse settings whose scores could not be compared, before anything is asked."""
     first, *others = planned
-    for cell in others:
+    for cell in others:  # scores that could not be compared
         what = "CircularEval" if cell.plan.benchmark.circular != first.plan.benchmark.circular else ""
         what = "the scorer" if cell.plan.scorer.name != first.plan.scorer.name else what
         if what:
             told = f"{first.label} and {cell.label} cannot be compared: {what} differs"
             raise UsageError(told, hint="sweep each separately")
+    plans = share_limits([cell.plan for cell in planned])  # --max-cost is for the whole sweep
+    return [replace(cell, plan=plan) for cell, plan in zip(planned, plans, strict=True)]
 
 
 def _read_axes(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
