@@ -189,7 +189,10 @@ def load_sent_image(
     """One image by its place in the request, from 0; or that of another record of the sample."""
     if record is None:
         record = result.sent[number] if result.sent else {}
-    ref = _find_ref(result, record, number)
+    # By its origin, since a prompt may leave images out or repeat them: "blank, in place of ...".
+    refs, origin = result.sample.images, str(record.get("origin", ""))
+    sent = (ref for ref in refs if origin and origin.endswith(str(ref)))
+    ref = next(sent, refs[number] if number < len(refs) else None)
     if ref is None:
         return SentImage(record=record, image=None, remark="the question does not say where it is")
     try:
@@ -209,13 +212,6 @@ def load_sent_image(
         boxes=tuple(clip_boxes(boxes, *size)) if size else (),
         original_size=size or (0, 0),
     )
-
-
-def _find_ref(result: Result, record: Mapping[str, Any], number: int) -> ImageRef | None:
-    """The reference that was sent: by its origin, since a prompt may leave images out or repeat them."""
-    refs, origin = result.sample.images, str(record.get("origin", ""))
-    sent = (ref for ref in refs if origin and origin.endswith(str(ref)))  # "blank, in place of ..."
-    return next(sent, refs[number] if number < len(refs) else None)
 
 
 def _find_boxes(

@@ -480,7 +480,9 @@ def match_ids(loaded: LoadedReplies, samples: Iterable[Sample], file: str, bench
     known = set(ids)
     strays = {name for name, _ in (*loaded.replies, *loaded.reasons) if name not in known}
     if strays:
-        same = _index_numbers(ids)
+        numbered = [(number, name) for name in ids if (number := _read_number(name))]
+        counts = Counter(number for number, _ in numbered)
+        same = {number: name for number, name in numbered if counts[number] == 1}
         names = {name: same[number] for name in strays if (number := _read_number(name)) in same}
         taken = {name for name, _ in (*loaded.replies, *loaded.reasons)}
         names = {name: new for name, new in names.items() if new not in taken}
@@ -517,13 +519,6 @@ def _is_rotation(name: str, known: Collection[str]) -> bool:
         return question in known
     number = _read_number(name)
     return number not in ("", *known) and str(int(number) % ROTATION_OFFSET) in known
-
-
-def _index_numbers(ids: Iterable[str]) -> dict[str, str]:
-    """Number to id, for the ids that are the only one with that number."""
-    numbered = [(number, name) for name in ids if (number := _read_number(name))]
-    counts = Counter(number for number, _ in numbered)
-    return {number: name for number, name in numbered if counts[number] == 1}
 
 
 def _read_number(name: str) -> str:
