@@ -312,7 +312,8 @@ def test_mistakes_in_one_file_are_told(words: list[str], said: str) -> None:
     declared = "import eyechart as ec\n" + "".join(
         f"@ec.benchmark('{name}')\ndef {name}() -> ec.Benchmark: ...\n" for name in ("one", "other")
     )
-    Path("two.py").write_text(declared)
+    array = "class Array:\n    def __eq__(self, other):\n        raise ValueError\n\nodd = Array()\n"
+    Path("two.py").write_text(declared + array)  # values that are no benchmarks are left alone
     done = eyechart("run", *words, "-m", "baseline/random")
     assert (done.code, said in done.err) == (2, True), done.err
 

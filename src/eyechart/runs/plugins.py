@@ -94,16 +94,14 @@ def list_benchmarks(module: ModuleType) -> dict[str, Any]:
         for name, factory in benchmarks.recorded().items()
         if factory.__module__ == module.__name__
     }
-    known = list(found.values())
+    known, own = list(found.values()), module.__name__
     for name, value in vars(module).items():
-        is_new = name not in found and value not in known
-        is_own = getattr(value, "__module__", "") == module.__name__
         if isinstance(value, Benchmark):
             found[value.name] = value
-        elif inspect.isclass(value) and is_own and hasattr(value, "to_benchmark"):
+        elif inspect.isclass(value) and value.__module__ == own and hasattr(value, "to_benchmark"):
             found[name] = value.to_benchmark
-        elif inspect.isfunction(value) and is_new and _returns_benchmark(value):
-            found[name] = value
+        elif inspect.isfunction(value) and _returns_benchmark(value) and value not in known:
+            found.setdefault(name, value)
     return found
 
 
