@@ -15,9 +15,16 @@ from typing import Any
 
 from eyechart.catalogue.entry import Entry
 from eyechart.data.changed_rows import ChangedRows
-from eyechart.data.files.download import find_local, find_snapshot
+from eyechart.data.files.download import find_local
 from eyechart.data.files.formats import find_file, guess_format
-from eyechart.data.files.hub import HubSpec, fetch_file, find_part_files, is_hub, parse_hub
+from eyechart.data.files.hub import (
+    HubSpec,
+    fetch_file,
+    find_part_files,
+    find_snapshot,
+    is_hub,
+    parse_hub,
+)
 from eyechart.data.files.rows import Blob
 from eyechart.data.files.sheets import list_members
 from eyechart.data.samples import FileSource, JoinedSource

@@ -263,15 +263,14 @@ def read_conversation(values: Mapping[str, Any], column: str) -> dict[str, Any]:
     if not turns or turns[-1][0] != "user":
         raise ValueError("no question of the user before the last answer")
     found = {name: value for name, value in values.items() if name != column}
-    images = list(inside)
-    named = [name for name in found if is_image_name(name) and found[name]]
-    numbered = sorted((number, name) for name in named if (number := parse_column_name(name)[1]) is not None)
-    used = [name for _, name in numbered] or named[:1]  # image_1, image_2, ... are several images
-    if not inside:
-        values_of = [found[name] for name in used]
-        images = [one for value in values_of for one in (value if isinstance(value, list) else [value])]
-    # A table has the numbered columns in every row, filled or not.
-    numbers = [name for name in found if is_image_name(name) and parse_column_name(name)[1] is not None]
+    named = [name for name in found if is_image_name(name)]
+    # A table has the numbered columns in every row, filled or not; they are several images.
+    numbers = {name: number for name in named if (number := parse_column_name(name)[1]) is not None}
+    filled = [name for name in named if found[name]]
+    used = sorted((name for name in filled if name in numbers), key=lambda name: (numbers[name], name))
+    used = used or filled[:1]
+    cells = [found[name] for name in used]
+    images = inside or [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
     found = {name: value for name, value in found.items() if name not in (*used, *numbers)}
     if images:
         found["image"] = images

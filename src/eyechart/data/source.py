@@ -89,7 +89,12 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if options.ask is not None:
         reader = text_reader = AskingReader(text_reader, options.ask, path.name)
     detection = detect_rows(path, format, encoding, text_reader, options)
-    remarks = [*(layout.remarks if layout else ()), *_remarks_of(reader), *detection.remarks]
+    remarks = [*(layout.remarks if layout else ()), *detection.remarks]
+    if isinstance(reader, WorkbookReader):
+        remarks = [*reader.remarks(), *remarks]
+    elif isinstance(reader, ChatReader):
+        what = f"questions are the last ones in {reader.column}; the answer after each is the gold"
+        remarks = [what, *remarks]
     if layout is not None and (commas := _find_decimal(layout, text_reader, detection, options)):
         detection = replace(detection, has_decimal_commas=True)
         remarks += [f"numbers in the answers have a decimal comma: {commas}"] * (options.decimal is None)
@@ -168,15 +173,12 @@ def _open_inside(path: Path, format: str, reader: Reader, options: SourceOptions
         columns = dict.fromkeys(name for row in first for name in row.values)
         if column := find_chat_column(columns, first):
             return ChatReader(reader, column, path.name)
-        if not is_json(format):
-            return reader
-        named = [one for one in _list_named_columns(options.fields) if "." in one and one not in columns]
-        if named:
-            return NestedReader(reader, tuple(named))
-        if first and not names_question([*columns], options.fields):
-            paths = list_paths(first)
-            if names_question(paths, {}):
-                return NestedReader(reader, tuple(paths))
+        paths = [one for one in _list_named_columns(options.fields) if "." in one and one not in columns]
+        if is_json(format) and not paths and first and not names_question([*columns], options.fields):
+            inside = list_paths(first)
+            paths = inside if names_question(inside, {}) else []
+        if is_json(format) and paths:
+            return NestedReader(reader, tuple(paths))
     return reader
 
 
@@ -187,14 +189,6 @@ def open_table(
     is_text = format in SEPARATORS
     layout = sniff_table(path, format, is_header, lambda names: False) if is_text else None
     return _open_plain(path, format, layout.encoding if layout else "utf-8", options, layout, is_header)
-
-
-def _remarks_of(reader: Reader) -> list[str]:
-    if isinstance(reader, WorkbookReader):
-        return reader.remarks()
-    if isinstance(reader, ChatReader):
-        return [f"questions are the last ones in {reader.column}; the answer after each is the gold"]
-    return []
 
 
 _DECIMAL_ROWS = 1000

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from catalogue.made import MADE, write_clone, write_file
-from eyechart.data.files.download import RemoteFile, Repository, choose_files, find_snapshot, verify
-from eyechart.data.files.hub import choose_part_files
+from eyechart.data.files.download import RemoteFile, Repository, choose_files, verify
+from eyechart.data.files.hub import choose_part_files, find_snapshot
 from eyechart.errors import DataError
 from eyechart.runs.sources import make_benchmark
 from support.command import Outcome, eyechart_process

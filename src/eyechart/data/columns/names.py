@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
@@ -46,12 +47,9 @@ def find_candidates(target: str, columns: Sequence[str]) -> list[str]:
     >>> find_candidates("question", ["Nr", "Prompt", "Frage"]), find_candidates("answer", ["gt", "label"])
     (['Frage'], ['gt', 'label'])
     """
-    for names in FURTHER[target]:
-        if found := [
-            column for column in columns if normalise_name(column.rstrip(". ").rpartition(".")[2]) in names
-        ]:
-            return found
-    return []
+    plain = {column: normalise_name(column.rstrip(". ").rpartition(".")[2]) for column in columns}
+    certain, possible = ([one for one in columns if plain[one] in names] for names in FURTHER[target])
+    return certain or possible
 
 
 def find_option_columns(columns: Sequence[str], *, only_named: bool = False) -> dict[str, str]:
@@ -64,16 +62,15 @@ def find_option_columns(columns: Sequence[str], *, only_named: bool = False) -> 
     """
     found: dict[str, str] = {}
     for column in columns:
-        if only_named and not _NAMED_OPTION.fullmatch(normalise_name(column)):
+        name = normalise_name(column)
+        match = _OPTION.fullmatch(name)
+        # A column called 1 is not an option by its name.
+        if match is None or name.isdigit() or (only_named and not _NAMED_OPTION.fullmatch(name)):
             continue
-        if match := _OPTION.fullmatch(normalise_name(column)):
-            place = match[1]
-            if place.isdigit() and normalise_name(column) == place:
-                continue  # a column called 1 is not an option by its name
-            letter = "ABCDEFGHI"[int(place) - 1] if place.isdigit() else place.upper()
-            if letter in found:
-                return {}  # Option A and choice 1: unclear
-            found[letter] = column
+        letter = "ABCDEFGHI"[int(match[1]) - 1] if match[1].isdigit() else match[1].upper()
+        if letter in found:
+            return {}  # Option A and choice 1: unclear
+        found[letter] = column
     expected = "ABCDEFGHI"[: len(found)]
     return dict(sorted(found.items())) if len(found) > 1 and set(found) == set(expected) else {}
 
@@ -134,27 +131,23 @@ def find_header(rows: Sequence[Cells], names_a_question: Callable[[Sequence[str]
 
 def _is_second_header(upper: Cells, lower: Cells) -> bool:
     """Whether a row only divides columns of the row above: it has cells below groups, and nowhere else."""
-    if not any(lower):
-        return False
-    grouped = False
-    in_group = False
+    below = [*lower, *[None] * (len(upper) - len(lower))]
+    is_grouped = in_group = False
     for index, cell in enumerate(upper):
-        below = lower[index] if index < len(lower) else None
-        follows = upper[index + 1] if index + 1 < len(upper) else ""
         if cell:
-            in_group = not follows and index + 1 < len(upper) and bool(below)
-            grouped |= in_group
-        if bool(below) != in_group or len(below or "") > _MAX_NAME_CHARS:
+            in_group = index + 1 < len(upper) and not upper[index + 1] and bool(below[index])
+            is_grouped |= in_group
+        if bool(below[index]) != in_group or len(below[index] or "") > _MAX_NAME_CHARS:
             return False
-    return grouped
+    return is_grouped
 
 
 def _join_headers(upper: Cells, lower: Cells) -> list[str]:
     names: list[str] = []
     group = ""
-    for index, cell in enumerate(upper):
-        below = (lower[index] if index < len(lower) else None) or ""
+    for cell, below in zip_longest(upper, lower[: len(upper)], fillvalue=None):
         group = cell or group
+        below = below or ""
         names.append(f"{group} {below}" if below.strip().isdigit() else below or cell or "")
     return names
 

@@ -9,7 +9,6 @@ and compares each with its published checksum.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from eyechart.data.files.formats import UnknownFile, find_file
 from eyechart.data.files.hub import (
     choose_part_files,
     find_part_files,
+    find_snapshot,
     get_first_line,
     is_reachable,
     names_file,
@@ -61,24 +61,6 @@ def _has_part(folder: Path, part: str) -> bool:
         return False
     split = re.escape(part.rpartition("/")[2])
     return re.search(rf"^\s*-?\s*split:\s*{split}\s*$", card, re.MULTILINE) is not None
-
-
-def find_snapshot(place: str) -> Path | None:
-    """The folder of a repository in the hub library's cache; None if it was not downloaded.
-
-    Reads the layout of the cache, since importing the library takes longer than any command that only lists.
-    """
-    home = os.environ.get("HF_HOME") or os.path.join(  # noqa: PTH118 - as the library composes it
-        os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
-    )
-    cache = os.environ.get("HF_HUB_CACHE") or f"{home}/hub"
-    folder = Path(os.path.expanduser(cache)) / f"datasets--{place.replace('/', '--')}"  # noqa: PTH111
-    try:
-        commit = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    found = folder / "snapshots" / commit
-    return found if commit and found.is_dir() else None
 
 
 def measure(path: Path) -> int:

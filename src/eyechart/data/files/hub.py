@@ -119,8 +119,8 @@ def parse_hub(spec: str) -> HubSpec:
         return _local(spec, rest)
     named, _, revision = rest.partition("@")
     place, colon, part = named.partition(":")
+    hint = f"write {FORM}"
     if not _REPOSITORY.fullmatch(place):
-        hint = f"write {FORM}"
         if place.count("/") > 1:
             organisation, name, config = place.split("/", 2)
             hint = f"write the config after a colon: hf:{organisation}/{name}:{config}/SPLIT"
@@ -128,7 +128,7 @@ def parse_hub(spec: str) -> HubSpec:
             hint = f"write hf:ORG/NAME for the hub, or hf:./{place} for a folder"
         raise UsageError(f"{spec!r} is not the name of a hub data set", hint=hint)
     if (colon and not _PART.fullmatch(part)) or (not revision and named != rest):
-        hint = f"write {FORM}; --limit takes the first rows of a split"
+        hint = f"{hint}; --limit takes the first rows of a split"
         raise UsageError(f"{spec!r}: invalid split or revision", hint=hint)
     return HubSpec(place, part, revision)
 
@@ -145,10 +145,9 @@ def _local(spec: str, rest: str) -> HubSpec:
             return HubSpec(str(folder.absolute()), part, is_local=True)
     except (OSError, ValueError, RuntimeError) as err:  # NUL bytes, an unknown user's home
         raise DataError(f"{spec[:200]!r} cannot be opened: {err}") from err
+    hint = f"hf: needs a folder; for a file, use its path: {rest}" if whole.is_file() else "check the path"
     if "@" in rest:
-        raise DataError(f"{spec}: no such folder", hint="folders have no revisions: leave out @...")
-    is_file = whole.is_file()
-    hint = f"hf: needs a folder; for a file, use its path: {rest}" if is_file else "check the path"
+        hint = "folders have no revisions: leave out @..."
     raise DataError(f"{spec}: no such folder", hint=hint)
 
 
@@ -180,11 +179,12 @@ def use_library(spec: HubSpec) -> Iterator[Any]:
     from huggingface_hub.utils import logging as hub_logging
 
     with _LOCK, ExitStack() as undo:
-        is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-        if not spec.is_local and not any(is_offline) and not is_reachable(constants.ENDPOINT):
-            constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
-            undo.callback(vars(constants).update, HF_HUB_OFFLINE=is_offline[0])
-            undo.callback(vars(datasets.config).update, HF_HUB_OFFLINE=is_offline[1])
+        switches: tuple[Any, ...] = (constants, datasets.config)
+        is_offline = any(module.HF_HUB_OFFLINE for module in switches)
+        if not spec.is_local and not is_offline and not is_reachable(constants.ENDPOINT):
+            for module in switches:
+                undo.callback(setattr, module, "HF_HUB_OFFLINE", module.HF_HUB_OFFLINE)
+                module.HF_HUB_OFFLINE = True
         for log in (datasets.logging, hub_logging):
             undo.callback(log.set_verbosity, log.get_verbosity())
             log.set_verbosity(50)
@@ -351,19 +351,16 @@ def make_part_error(
 ) -> DataError:
     """The error for an unknown or missing config or split, with the known ones."""
     name = spec.split if named is None else named
-    listed = ", ".join(known) or "one unnamed"
-    message = f"{spec}: " + (f"no {kind} {name!r}" if name else f"choose one of {len(known)} {kind}s")
-    before = f"{config}/" if config else ""
-    example = f"hf:{spec.place}:{before}{known[0] if known else ''}".removesuffix(":")
+    what = f"no {kind} {name!r}" if name else f"choose one of {len(known)} {kind}s"
+    example = "/".join(filter(None, (config, *known[:1])))
     near = suggest_name(name, list(known)) if name else ""
-    return DataError(f"{message} (available: {listed})", hint=f"{near} write e.g. {example}".strip())
+    hint = f"{near} write e.g. {HubSpec(spec.place, example)}".strip()
+    return DataError(f"{spec}: {what} (available: {', '.join(known) or 'one unnamed'})", hint=hint)
 
 
 # -- Loading
 
 _MAX_OPEN = 8  # data sets; a benchmark may have several splits
-
-
 _LOCK = threading.RLock()
 _OPEN: OrderedDict[str, HubReader] = OrderedDict()
 
@@ -442,26 +439,31 @@ def _build(spec: HubSpec) -> HubReader:
 
 
 def _make_loaded(spec: HubSpec, dataset: Any) -> HubReader:
-    own = Path(spec.place) if spec.is_local else _find_snapshot(spec)
+    caches = list_caches()
+    own = Path(spec.place) if spec.is_local else find_snapshot(spec.place, spec.revision)
     parts: list[object] = [dataset._fingerprint, len(dataset)]
     for file in dataset.cache_files:
         status = Path(file["filename"]).stat()
         parts += [file["filename"], status.st_size, status.st_mtime_ns]
     identity = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return HubReader(spec, dataset, (own, *list_caches()), identity)
+    return HubReader(spec, dataset, (own or caches[-1] / spec.place, *caches), identity)
 
 
-def _find_snapshot(spec: HubSpec) -> Path:
-    """The cache folder of the repository, which need not exist."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.constants import HF_HUB_CACHE
+def find_snapshot(place: str, revision: str = "") -> Path | None:
+    """The folder of a repository in the hub library's cache; None if it was not downloaded.
 
-    try:
-        kept = snapshot_download(spec.place, repo_type="dataset", local_files_only=True, revision=spec.commit)
-    except Exception:  # not cached; the exception depends on the version
-        folder = f"datasets--{spec.place.replace('/', '--')}"
-        return Path(HF_HUB_CACHE) / folder / "snapshots" / (spec.revision or "main")
-    return Path(kept)
+    Reads the layout of the cache, since importing the library takes longer than any command that only lists.
+    """
+    home = os.environ.get("HF_HOME") or os.path.join(  # noqa: PTH118 - as the library composes it
+        os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
+    )
+    cache = os.environ.get("HF_HUB_CACHE") or f"{home}/hub"
+    folder = Path(os.path.expanduser(cache)) / f"datasets--{place.replace('/', '--')}"  # noqa: PTH111
+    commit = revision
+    with suppress(OSError, UnicodeDecodeError):
+        commit = (folder / "refs" / (revision or "main")).read_text(encoding="utf-8").strip()
+    found = folder / "snapshots" / commit
+    return found if commit and found.is_dir() else None
 
 
 # -- Rows

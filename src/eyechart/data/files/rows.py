@@ -185,7 +185,7 @@ def read_list_items(data: bytes) -> list[bytes] | None:
     [b'/9j/4AA', b'iVBO']
     """
     data = data.strip()
-    if not (data.startswith(b"[") and data.endswith(b"]")):
+    if data[:1] + data[-1:] != b"[]":
         return None
     items: list[bytes] = []
     at, end = 1, len(data) - 1
@@ -195,12 +195,11 @@ def read_list_items(data: bytes) -> list[bytes] | None:
         if data[at : at + 1] != b",":
             break
         at += 1
-    if data[at:end].strip():
-        value = read_literal(data.decode("utf-8", "replace"))  # escapes inside: slow but exact
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            return None
-        return [item.encode() for item in value]
-    return items
+    if not data[at:end].strip():
+        return items
+    value = read_literal(data.decode("utf-8", "replace"))  # escapes inside: slow but exact
+    is_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return [item.encode() for item in value] if is_texts else None
 
 
 # -- Image paths
