@@ -132,10 +132,8 @@ class SampleReader:
             return sample_id
         if not self.detection.ids_may_repeat:
             column = self.detection.fields["id"][0]
-            raise DuplicateId(
-                f"{where}: {column} {sample_id!r} is already used by row {first}",
-                hint=f"give every row a unique {column}",
-            )
+            hint = f"give every row a unique {column}"
+            raise DuplicateId(f"{where}: {column} {sample_id!r} is already used by row {first}", hint=hint)
         count = self.repeats.get(sample_id, 1)
         while (name := f"{sample_id}#{count + 1}") in self.first_rows:
             count += 1
@@ -169,14 +167,10 @@ class SampleReader:
             return (ImageRef(kind="file", location=location),)
         what = f"{where}, column {column!r}: "
         if any(self._find_key(row) == key for row in self._rows()):
-            raise DataError(
-                f"{what}row {reference.id!r} has no image of its own",
-                hint="refer to the row that has the image",
-            )
-        raise DataError(
-            f"{what}{reference.id!r} is neither an image nor the index of a row",
-            hint="a short cell refers to another row; a path needs an extension such as .jpg",
-        )
+            hint = "refer to the row that has the image"
+            raise DataError(f"{what}row {reference.id!r} has no image of its own", hint=hint)
+        hint = "a short cell refers to another row; a path needs an extension such as .jpg"
+        raise DataError(f"{what}{reference.id!r} is neither an image nor the index of a row", hint=hint)
 
     def _read_cells(self, row: Row) -> Iterator[ImageRef | RowReference]:
         for column, value in select_image_cells(row.values, self.detection.images):

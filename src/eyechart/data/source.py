@@ -126,10 +126,8 @@ def _search_images(source: FileSource) -> FileSource:
     if not place:
         alike = [path for written in search.found for path in search.list_alike(written)]
         if alike and len(search.found) == n_images:  # nothing is where it should be
-            raise DataError(
-                f"{source.path.name}: no file {next(iter(search.found))}; found: {join_names(alike, 4)}",
-                hint="name the folder of the images with --image-root",
-            )
+            what = f"{source.path.name}: no file {next(iter(search.found))}; found: {join_names(alike, 4)}"
+            raise DataError(what, hint="name the folder of the images with --image-root")
         return source
     shown = Path(place).relative_to(search.folder)
     remark = f"images are found by name: {text} is {shown} (--image-root changes it)"

@@ -35,10 +35,8 @@ def make_prompt(given: Any, columns: Iterable[str] = ()) -> Prompt:
     if callable(given):
         return lambda sample: _read_result(given(sample), sample)
     if not isinstance(given, list | tuple) or not given:
-        raise UsageError(
-            f"{given!r} is not a prompt",
-            hint="give a function of a sample, a template such as '{{ question }}', or a list of messages",
-        )
+        hint = "give a function of a sample, a template such as '{{ question }}', or a list of messages"
+        raise UsageError(f"{given!r} is not a prompt", hint=hint)
     names = list(columns)
     asks = [
         (role, make_template_prompt(text, columns=names), has_images)
@@ -81,7 +79,5 @@ def _read_turn(turn: Any) -> tuple[Role, str]:
             content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
         if turn.get("role") in _ROLES and isinstance(content, str):
             return _ROLES[turn["role"]], content
-    raise UsageError(
-        f"a prompt has {turn!r} where a message belongs",
-        hint="a message is ec.Message('user', (...,)), or {'role': 'user', 'content': 'text'}",
-    )
+    hint = "a message is ec.Message('user', (...,)), or {'role': 'user', 'content': 'text'}"
+    raise UsageError(f"a prompt has {turn!r} where a message belongs", hint=hint)

@@ -36,10 +36,8 @@ class PromptWithShots:
     def _show(self, example: Sample) -> Iterator[Message]:
         turns = list(self.prompt(example.without_golds()))
         if MODELS_TURN in turns:
-            raise UsageError(
-                "--shots: the prompt has several rounds, which cannot be shown as an example",
-                hint="leave out --shots, or use --prompt-template",
-            )
+            what = "--shots: the prompt has several rounds, which cannot be shown as an example"
+            raise UsageError(what, hint="leave out --shots, or use --prompt-template")
         yield from (turn for turn in turns if turn.role != "system")
         yield Message("assistant", (example.golds[0],))
 

@@ -279,10 +279,8 @@ def find_first_option(
         return None
     if lowest == 0 or highest_of_row or is_numbered:
         return min(lowest, 1)
-    raise DataError(
-        f"{path.name}: answers are numbers of options, but nothing shows whether the first one is 0 or 1",
-        hint="--first-option 0 or --first-option 1",
-    )
+    what = f"{path.name}: answers are numbers of options, but nothing shows whether the first one is 0 or 1"
+    raise DataError(what, hint="--first-option 0 or --first-option 1")
 
 
 def _read_option_number(text: str) -> int | None:
@@ -431,10 +429,8 @@ def find_object_golds(
         missing = [name for name, found in named.items() if not found]
         objects = [_read_first(ObjectGolds(column), row, answers) for row in rows]
         if missing and not any(objects):
-            raise UsageError(
-                f"{path.name}: --fields: no column {join_names(missing)}, and no answer is an object",
-                hint=f"columns: {join_names(columns, 20)}",
-            )
+            what = f"{path.name}: --fields: no column {join_names(missing)}, and no answer is an object"
+            raise UsageError(what, hint=f"columns: {join_names(columns, 20)}")
     found = [gold for row in rows if (gold := _read_first(golds, row, answers)) is not None]
     if not found:
         return golds, []

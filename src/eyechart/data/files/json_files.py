@@ -312,10 +312,8 @@ class JsonWindow:
         """The error for anything but what was expected here."""
         found = self.buffer[self.at : self.at + 30].decode("utf-8", "replace") or "the end of the file"
         where = f"{self.path.name}: invalid JSON at byte {self.base + self.at}"
-        return DataError(
-            f"{where}: expected {expected}, found {found!r}",
-            hint="validate the file with a JSON tool; for one object per line use --format jsonl",
-        )
+        hint = "validate the file with a JSON tool; for one object per line use --format jsonl"
+        return DataError(f"{where}: expected {expected}, found {found!r}", hint=hint)
 
     def _size(self) -> int:
         """Bytes from here to the end of the value."""
@@ -468,10 +466,8 @@ def read_json_columns(path: Path) -> list[dict[str, Any]]:
     first, column = next(iter(columns.items()))
     for name, values in columns.items():
         if values.keys() != column.keys():
-            raise DataError(
-                f"{path.name}: the columns {first!r} and {name!r} have different rows",
-                hint="every column needs every row; a list of records does not",
-            )
+            hint = "every column needs every row; a list of records does not"
+            raise DataError(f"{path.name}: the columns {first!r} and {name!r} have different rows", hint=hint)
     return [{name: values[key] for name, values in columns.items()} for key in column]
 
 

@@ -162,10 +162,8 @@ class DelimitedReader:
         return name_row(self.path, max(0, raw.number - self.skipped), raw.line)
 
     def _nul(self, raw: RawRow) -> DataError:
-        return DataError(
-            f"{self._name(raw)}: contains a NUL byte, so it is not text",
-            hint="the file may be damaged, or UTF-16 without a byte order mark; export it again as UTF-8",
-        )
+        hint = "the file may be damaged, or UTF-16 without a byte order mark; export it again as UTF-8"
+        return DataError(f"{self._name(raw)}: contains a NUL byte, so it is not text", hint=hint)
 
     def _uneven(self, raw: RawRow, n_columns: int) -> DataError:
         first = raw.cells[0][:40].decode(self.encoding, "replace")
@@ -231,10 +229,8 @@ def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
         first_line = line_number = line_number + 1
         begin = offset
         if len(line) > MAX_ROW_BYTES:
-            raise DataError(
-                f"{name_row(path, number, first_line)}: no line break within {_MAX_ROW_MB} MB",
-                hint="is it a text file, and is every quoted cell closed?",
-            )
+            what = f"{name_row(path, number, first_line)}: no line break within {_MAX_ROW_MB} MB"
+            raise DataError(what, hint="is it a text file, and is every quoted cell closed?")
         if b'"' in line and (line.startswith(b'"') or quoted in line):
             where = name_row(path, number, first_line)
             cells, spans, line, n_more_lines = _split_quoted(file, separator, line, where)
@@ -290,10 +286,8 @@ def _read_on(file: BinaryIO, n_bytes: int, where: str) -> bytes:
     more = file.readline(MAX_ROW_BYTES + 1)
     if not more or n_bytes + len(more) > MAX_ROW_BYTES:
         why = "at the end of the file" if not more else f"within {_MAX_ROW_MB} MB"
-        raise DataError(
-            f"{where}: a quoted cell is not closed {why}",
-            hint='add the closing quote; a text that begins with a quote is written """like this"""',
-        )
+        hint = 'add the closing quote; a text that begins with a quote is written """like this"""'
+        raise DataError(f"{where}: a quoted cell is not closed {why}", hint=hint)
     return more
 
 
@@ -397,10 +391,8 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
     for mark, name in _WIDE:
         if head.startswith(mark):
             old, new = shlex.quote(path.name), shlex.quote(f"utf8-{path.name}")
-            raise DataError(
-                f"{path.name}: the text is {name}; UTF-8 is needed",
-                hint=f"iconv -f {name[:6]} -t UTF-8 {old} > {new}",
-            )
+            hint = f"iconv -f {name[:6]} -t UTF-8 {old} > {new}"
+            raise DataError(f"{path.name}: the text is {name}; UTF-8 is needed", hint=hint)
 
 
 def check_encoding(name: str | None) -> str:
@@ -418,10 +410,8 @@ def check_encoding(name: str | None) -> str:
         hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
         raise UsageError(f"unknown text encoding {name!r}", hint=hint) from err
     if not is_ascii_based or found in {"utf-16", "utf-32", "utf-7"}:
-        raise UsageError(
-            f"the encoding {name!r} is not based on ASCII, so rows cannot be split",
-            hint="convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
-        )
+        hint = "convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW"
+        raise UsageError(f"the encoding {name!r} is not based on ASCII, so rows cannot be split", hint=hint)
     return found
 
 

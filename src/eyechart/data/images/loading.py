@@ -82,10 +82,11 @@ class OpenFiles:
 
     def status(self, path: str, look: Callable[[], os.stat_result]) -> os.stat_result:
         """The status of the file when it was opened; `look` raises if it cannot be."""
-        kept = self._files.get(path)
-        status = kept.status if kept else look()
+        if kept := self._files.get(path):
+            return kept.status
+        status = look()
         with suppress(OSError):  # reading it will raise
-            kept = kept or self._keep(path)
+            kept = self._keep(path)
         return kept.status if kept else status
 
     def knows(self, path: str) -> bool:
@@ -400,10 +401,8 @@ def _read_picture(ref: ImageRef, size: int, is_sent_as_it_is: bool) -> bytes:
 
 
 def _too_large(what: str, n_bytes: int) -> ImageError:
-    return ImageError(
-        f"{what}: {n_bytes // 1_000_000} MB; unchanged images may have {MAX_SENT_BYTES // 2**20} MB",
-        hint="--max-side and --jpeg-quality make images smaller",
-    )
+    what = f"{what}: {n_bytes // 1_000_000} MB; unchanged images may have {MAX_SENT_BYTES // 2**20} MB"
+    return ImageError(what, hint="--max-side and --jpeg-quality make images smaller")
 
 
 def _unreadable(ref: ImageRef, err: OSError) -> ImageError:

@@ -95,10 +95,8 @@ def open_image(data: bytes, what: str) -> tuple[str, PilImage]:
         raise ImageError(why, hint="download or export it again") from err
     width, height = image.size
     if width * height > MAX_DECODED_PIXELS:
-        raise ImageError(
-            f"{what}: {width} x {height} pixels, more than {MAX_DECODED_PIXELS // 1_000_000} million",
-            hint="resize the image first",
-        )
+        what = f"{what}: {width} x {height} pixels, more than {MAX_DECODED_PIXELS // 1_000_000} million"
+        raise ImageError(what, hint="resize the image first")
     if width < 1 or height < 1:
         raise ImageError(f"{what}: {width} x {height} pixels")
     return name, image
@@ -153,10 +151,8 @@ def _refuse_padding(end: int, n_bytes: int, what: str) -> None:
     """A short video after a photo is sent with it; far more trailing data than image is refused."""
     behind = n_bytes - end
     if behind > max(_MAX_TRAILING_BYTES, _MAX_TRAILING_RATIO * end):
-        raise ImageError(
-            f"{what}: {behind:,} bytes follow the end of the image, which has {end:,}",
-            hint="the file is damaged or contains other data; save the image again",
-        )
+        what = f"{what}: {behind:,} bytes follow the end of the image, which has {end:,}"
+        raise ImageError(what, hint="the file is damaged or contains other data; save the image again")
 
 
 def decode_fully(data: bytes, what: str) -> Header:
@@ -256,10 +252,8 @@ def reencode(
         data = _save(image, format, orientation, profile, quality)
         return Encoded(data, format, *image.size, size != shown)
     except (OSError, ValueError, MemoryError) as err:  # a mode that Pillow reads but cannot convert
-        raise ImageError(
-            f"{what}: cannot crop, resize or save {name} of mode {image.mode} ({shorten_reason(err)})",
-            hint="convert it to an RGB PNG or JPEG",
-        ) from err
+        what = f"{what}: cannot crop, resize or save {name} of mode {image.mode} ({shorten_reason(err)})"
+        raise ImageError(what, hint="convert it to an RGB PNG or JPEG") from err
 
 
 def _reduce_in_strips(image: PilImage, size: tuple[int, int]) -> PilImage:

@@ -134,10 +134,8 @@ def _draw(
             return tuple(drawn)
     others = [ref for content, ref in images if content not in own]
     if not others:
-        raise DataError(
-            f"--input shuffled: there is no other image to show with sample {name!r}",
-            hint="select samples with different images, or use --input blank",
-        )
+        hint = "select samples with different images, or use --input blank"
+        raise DataError(f"--input shuffled: there is no other image to show with sample {name!r}", hint=hint)
     left = [ref for ref in others if ref not in drawn]
     rng.shuffle(left)
     drawn += left[: n - len(drawn)]

@@ -91,10 +91,8 @@ def _check_texts(texts: Sequence[str], sample: Sample, origin: str) -> Sequence[
     if not texts:
         raise MissingText(f"{origin}: no text for sample {sample.id!r}", hint="add the text")
     if len(texts) not in (1, len(sample.images)):
-        raise DataError(
-            f"{origin}: {len(texts)} texts for the {len(sample.images)} images of sample {sample.id!r}",
-            hint="give one text for all images, or one for each",
-        )
+        what = f"{origin}: {len(texts)} texts for the {len(sample.images)} images of sample {sample.id!r}"
+        raise DataError(what, hint="give one text for all images, or one for each")
     return texts
 
 
