@@ -24,14 +24,12 @@ from eyechart.data.columns.lint import Finding, Lint
 from eyechart.data.files.formats import UnknownFile, find_file
 from eyechart.data.files.hub import is_hub, parse_hub
 from eyechart.data.files.picture_folder import holds_images, open_folder
-from eyechart.data.files.records import is_table, open_memory
 from eyechart.data.samples import ChangedSource, find_file_source, select, select_questions
-from eyechart.data.source import SourceOptions, open_source
+from eyechart.data.source import SourceOptions, is_table, open_memory, open_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, adapt_hint, join_names
 from eyechart.files import look_beside
 from eyechart.models.specs import refuse_unknown
-from eyechart.prompt.default import build_chat_prompt, build_custom_prompt
-from eyechart.prompt.given import PROMPT_HINT, make_prompt
+from eyechart.prompt.default import PROMPT_HINT, build_chat_prompt, build_custom_prompt, make_prompt
 from eyechart.prompt.template import list_known_names
 from eyechart.registry import (
     benchmarks,

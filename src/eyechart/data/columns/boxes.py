@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -62,11 +63,7 @@ def measure(sample: Sample) -> dict[str, int]:
     """Width and height of the image; nothing if it cannot be read, which the run reports."""
     if not sample.images:
         return {}
-    loader = ImageLoader(allow_urls=False)
-    try:
+    with closing(ImageLoader(allow_urls=False)) as loader, suppress(ImageError):
         image = Measurer(loader).load(sample.images[0])
-    except ImageError:
-        return {}
-    finally:
-        loader.close()
-    return {"width": image.width, "height": image.height}
+        return {"width": image.width, "height": image.height}
+    return {}

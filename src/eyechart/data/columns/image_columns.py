@@ -22,7 +22,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import PurePosixPath
@@ -32,7 +31,7 @@ from urllib.parse import unquote
 import msgspec
 import pybase64
 
-from eyechart.data.files.pdf import is_pdf, list_pages, split_page
+from eyechart.data.files.pdf import list_pages, split_page
 from eyechart.data.files.rows import URLS, Blob, Row, read_list_items
 from eyechart.types import ImageRef
 
@@ -73,6 +72,9 @@ class RowReference(msgspec.Struct, frozen=True):
     id: str
 
 
+Refs = Sequence[ImageRef | RowReference]
+
+
 class ImageCells(msgspec.Struct, frozen=True):
     """Reads the image cells of one file. `to_file` turns a path as written into a reference."""
 
@@ -95,14 +97,14 @@ class ImageCells(msgspec.Struct, frozen=True):
                 parts = [Blob(text) for text in texts]
         several = [value] if parts is None else [part for part in parts if part not in (None, "")]
         found = [self._one(part, row, parts is not None, only_paths) for part in several]
-        return [one for ref in found for one in _list_pages(ref)]
+        return [one for refs in found for one in refs]
 
     def _to_blob(self, value: Any) -> Any:
         return Blob(value.encode(self.encoding, "surrogatepass")) if isinstance(value, str) else value
 
-    def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
+    def _one(self, value: Any, row: int, in_list: bool, only_paths: bool) -> Refs:
         if isinstance(value, ImageRef):
-            return value
+            return [value]
         if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
             found = next((value[key] for key in _KEYS if value.get(key)), None)
             if isinstance(found, dict):  # {"image_url": {"url": ...}}
@@ -115,20 +117,22 @@ class ImageCells(msgspec.Struct, frozen=True):
         value = self._to_blob(value)
         if not isinstance(value, Blob):
             raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is not text or an object")
-        return self._text(value, row, in_list, only_paths)
+        data = value.data.strip()
+        if b".pdf" in data[-16:].lower():
+            file, page = split_page(self._decoded(data))
+            if file and not _SCHEME.match(data[:40]):
+                return list_pages(self.to_file(file), page)
+        return [self._text(value, data, row, in_list, only_paths)]
 
-    def _text(self, blob: Blob, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
-        data = blob.data.strip()
+    def _text(
+        self, blob: Blob, data: bytes, row: int, in_list: bool, only_paths: bool
+    ) -> ImageRef | RowReference:
         if match := _DATA_URL.match(data):
             return self._base64(blob, data[match.end() :], row)
         if data[:8].lower() == b"file:///" and data[-5:].lower().endswith(IMAGE_SUFFIXES):
             return self.to_file(read_file_url(self._decoded(data)))
         if _SCHEME.match(data[:40]):
             return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
-        if b".pdf" in data[-16:].lower() and is_pdf(path := self._decoded(data)):
-            found = self.to_file(split_page(path))
-            _, _, page = path.partition("#page=")
-            return found if found.refused else replace(found, kind="page", offset=int(page or 0) - 1)
         if only_paths or data[-5:].lower().endswith(IMAGE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_IMAGE_HEADS):
@@ -173,13 +177,6 @@ def _identify_content(text: bytes) -> str:
     middle = len(text) // 2
     parts = b"%d %b" % (len(text), text[:128] + text[middle : middle + 256] + text[-512:])
     return hashlib.blake2b(parts, digest_size=12).hexdigest()
-
-
-def _list_pages(ref: ImageRef | RowReference) -> Sequence[ImageRef | RowReference]:
-    """All pages of a PDF file that was named without a page."""
-    if isinstance(ref, ImageRef) and ref.kind == "page" and ref.offset < 0:
-        return list_pages(ref.location, replace(ref, kind="file", offset=0))
-    return (ref,)
 
 
 def _split_several(data: bytes) -> list[bytes]:

@@ -528,7 +528,7 @@ class HubReader(msgspec.Struct, frozen=True):
 
 def read_hub_image(ref: ImageRef) -> bytes | str:
     """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
-    dataset = _find_reader(ref).dataset
+    dataset = find_reader(ref).dataset
     column, index = parse_item_column(ref.column, dataset.column_names)
     if column not in dataset.column_names or not 0 <= ref.offset < len(dataset):
         raise ImageError(f"{ref}: this row or column no longer exists", hint="start the run again")
@@ -536,12 +536,7 @@ def read_hub_image(ref: ImageRef) -> bytes | str:
     return pick_image_data(table.column(0)[0].as_py(), index, ref)
 
 
-def get_identity(ref: ImageRef) -> str:
-    """A hash that changes with the data set; the image is not read."""
-    return _find_reader(ref).identity
-
-
-def _find_reader(ref: ImageRef) -> HubReader:
+def find_reader(ref: ImageRef) -> HubReader:
     """The split if it is open in this process, else it is loaded."""
     try:
         with _LOCK:

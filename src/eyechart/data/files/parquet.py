@@ -239,8 +239,12 @@ class ParquetCells:
             try:
                 with _parquet_file(Path(ref.location)) as file:
                     column, index = parse_item_column(ref.column, file.schema_arrow.names)
-                    group, row = _group_of(file, ref.offset)
-                cell = self._window(ref.location, group, column).cell(row)
+                    group, row = _find_group(file, ref.offset)
+                key = (ref.location, group, column)
+                self._windows[key] = window = self._windows.pop(key, None) or _Window(*key)
+                if len(self._windows) > _WINDOWS:
+                    self._windows.popitem(last=False)[1].close()
+                cell = window.cell(row)
                 if cell is None:
                     raise ImageError(f"{ref}: {_TOO_LONG}", hint="store large images in separate files")
                 value = cell[0].as_py()
@@ -249,15 +253,6 @@ class ParquetCells:
                 raise ImageError(f"{ref}: the image cannot be read ({why})") from err
         return pick_image_data(value, index, ref)
 
-    def _window(self, path: str, group: int, column: str) -> _Window:
-        key = (path, group, column)
-        if key not in self._windows:
-            self._windows[key] = _Window(path, group, column)
-            if len(self._windows) > _WINDOWS:
-                self._windows.popitem(last=False)[1].close()
-        self._windows.move_to_end(key)
-        return self._windows[key]
-
 
 class _Window:
     """A column of a row group, read from its beginning; recent cells are kept."""
@@ -265,6 +260,7 @@ class _Window:
     def __init__(self, path: str, group: int, column: str) -> None:
         self._where = (group, [column])
         self._file = _parquet_file(Path(path))
+        self._n_rows = int(self._file.metadata.row_group(group).num_rows)
         self._start()
 
     def cell(self, row: int) -> Any:
@@ -284,9 +280,9 @@ class _Window:
         self._next = 0
 
     def _advance(self) -> None:
-        batch = next(self._batches, None) if self._next < self._n_rows else None
         if self._next >= self._n_rows:
             raise IndexError("no such row")
+        batch = next(self._batches, None)
         n_rows = 1 if batch is None else batch.num_rows
         for index in range(n_rows):
             self._kept[self._next + index] = None if batch is None else batch.column(0).slice(index, 1)
@@ -294,15 +290,12 @@ class _Window:
         while len(self._kept) > n_rows and (len(self._kept) > _KEPT_CELLS or self._n_bytes() > _KEPT_BYTES):
             self._kept.popitem(last=False)
 
-    @property
-    def _n_rows(self) -> int:
-        return int(self._file.metadata.row_group(self._where[0]).num_rows)
-
     def _n_bytes(self) -> int:
         return sum(cell.nbytes for cell in self._kept.values() if cell is not None)
 
 
-def _group_of(file: Any, row: int) -> tuple[int, int]:
+def _find_group(file: Any, row: int) -> tuple[int, int]:
+    """The row group that has a row, and its number there."""
     for group in range(file.num_row_groups):
         n_rows = file.metadata.row_group(group).num_rows
         if row < n_rows:

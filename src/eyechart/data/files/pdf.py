@@ -25,36 +25,26 @@ _PROGRAM = Path(__file__).with_name("pdf_pages.py")
 _PAGE = re.compile(r"(.+\.pdf)(?:#page=([0-9]{1,6}))?", re.IGNORECASE | re.DOTALL)
 
 
-def is_pdf(path: str) -> bool:
-    """Whether a path is a PDF file, or a page of one.
+def split_page(path: str) -> tuple[str, int | None]:
+    """The PDF file that a path names, and the page counted from 0 if it names one; no file for other paths.
 
-    >>> is_pdf("a/Report.PDF"), is_pdf("report.pdf#page=2"), is_pdf("report.pdf.png")
-    (True, True, False)
-    """
-    return _PAGE.fullmatch(path) is not None
-
-
-def list_pages(path: str, locate: ImageRef) -> list[ImageRef]:
-    """References to the pages that a path names; `locate` is the file, found by the rules for paths."""
-    match = _PAGE.fullmatch(path)
-    assert match is not None, "the caller asked is_pdf"
-    if locate.refused or not os.path.isfile(locate.location):  # noqa: PTH113 - as written in the file
-        return [locate]  # its own sample fails, with the reason
-    if match[2] is not None:
-        pages = [max(int(match[2]), 1) - 1]
-    else:
-        pages = list(range(_count(locate.location, os.stat(locate.location).st_mtime_ns)))  # noqa: PTH116
-    return [ImageRef(kind="page", location=locate.location, offset=page) for page in pages[:MAX_PAGES]]
-
-
-def split_page(path: str) -> str:
-    """The file of a path that may name a page.
-
-    >>> split_page("report.pdf#page=2")
-    'report.pdf'
+    >>> split_page("a/Report.PDF"), split_page("report.pdf#page=2"), split_page("report.pdf.png")
+    (('a/Report.PDF', None), ('report.pdf', 1), ('', None))
     """
     match = _PAGE.fullmatch(path)
-    return match[1] if match else path
+    if match is None:
+        return "", None
+    return match[1], None if match[2] is None else max(int(match[2]), 1) - 1
+
+
+def list_pages(located: ImageRef, page: int | None = None) -> list[ImageRef]:
+    """References to one page or all pages of a PDF file, which was found by the rules for paths."""
+    path = located.location
+    if located.refused or not os.path.isfile(path):  # noqa: PTH113 - as written in the file
+        return [located]  # its own sample fails, with the reason
+    n_pages = _count(path, os.stat(path).st_mtime_ns) if page is None else 0  # noqa: PTH116
+    pages = range(min(n_pages, MAX_PAGES)) if page is None else [page]
+    return [ImageRef(kind="page", location=path, offset=one) for one in pages]
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from eyechart.data.columns.image_columns import ENDINGS, guess_media, is_image_n
 from eyechart.data.columns.meaning import ALIASES
 from eyechart.data.columns.names import find_candidates
 from eyechart.data.files.formats import guess_format
-from eyechart.data.files.pdf import is_pdf, list_pages
+from eyechart.data.files.pdf import list_pages, split_page
 from eyechart.data.files.rows import Row
 from eyechart.data.source import SourceOptions, open_table
 from eyechart.errors import DataError, UsageError, join_names
@@ -94,7 +94,7 @@ class PictureFolder:
             name = file.relative_to(base).as_posix()
             location = str(file.absolute())
             located = ImageRef(kind="file", location=location)
-            for ref in list_pages(location, located) if is_pdf(location) else [located]:
+            for ref in list_pages(located) if split_page(location)[0] else [located]:
                 number += 1
                 page = f"#page={ref.offset + 1}" if ref.kind == "page" else ""
                 parent = Path(name).parent.as_posix()

@@ -20,12 +20,11 @@ import msgspec
 from eyechart.data.columns.meaning import ALIASES, detect, to_text
 from eyechart.data.files.formats import find_file, guess_format, read_head
 from eyechart.data.files.json_files import SPLIT_KEYS, JsonWindow, read_json_columns, translate_json_errors
-from eyechart.data.files.records import RecordsReader
 from eyechart.data.files.rows import Reader, Row, name_row, read_literal
 from eyechart.data.files.sheets import FIRST, WorkbookReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.files.tables import BOM
 from eyechart.data.samples import FileSource
-from eyechart.data.source import SourceOptions, open_reader, open_source
+from eyechart.data.source import RecordsReader, SourceOptions, open_reader, open_source
 from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage

@@ -18,7 +18,7 @@ import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -78,12 +78,10 @@ _DECRYPT = "open it, save it without a password (or as CSV), and use that file"
 
 
 def list_archive_names(path: Path) -> frozenset[str]:
-    """The names in a zip archive; empty if the file is not one."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return frozenset(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return frozenset()
+    """The names of the files in a zip archive; empty if the file is not one."""
+    with suppress(DataError):
+        return frozenset(list_members(str(path)))
+    return frozenset()
 
 
 def refuse_bomb(path: Path) -> None:

@@ -16,7 +16,7 @@ import re
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pybase64
 
-from eyechart.data.files.hub import get_identity, read_hub_image
+from eyechart.data.files.hub import find_reader, read_hub_image
 from eyechart.data.files.parquet import ParquetCells
 from eyechart.data.files.pdf import render_page
 from eyechart.data.files.rows import (
@@ -264,7 +264,7 @@ class ImageLoader:
         _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
         if ref.kind == "hub":
-            parts.append(get_identity(ref))
+            parts.append(find_reader(ref).identity)
         elif ref.kind not in ("url", "data"):
             is_cell = ref.kind == "cell"
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
@@ -337,11 +337,8 @@ def _to_raw(value: bytes | str, ref: ImageRef) -> _Raw:
 
 def open_picture(ref: ImageRef) -> PilImage:
     """The image of a reference for people: decoded and cropped, as Pillow has it."""
-    loader = ImageLoader()
-    try:
+    with closing(ImageLoader()) as loader:
         return loader.open(ref)
-    finally:
-        loader.close()
 
 
 def _refuse(ref: ImageRef) -> None:

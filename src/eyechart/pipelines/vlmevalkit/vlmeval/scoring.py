@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.data.columns.image_columns import is_image_name
 from eyechart.data.columns.meaning import SourceOptions, to_text
-from eyechart.data.files.records import open_memory
 from eyechart.data.samples import FileSource, MemorySource
+from eyechart.data.source import open_memory
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit import report
 from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
