@@ -326,38 +326,36 @@ def _add_further(
     is_everyday: bool,
 ) -> list[str]:
     """Add fields by the names that people use, and return remarks. Two candidates for one are refused."""
-    remarks: list[str] = []
+    chosen: list[str] = []
+    others: list[str] = []
     taken = {column for names in fields.values() for column in names} | set(letters.values())
-    if not letters and "options" not in fields:
+
+    def find(target: str) -> list[str]:
+        return find_candidates(target, [column for column in columns if column not in taken])
+
+    if not letters and "options" not in fields and ("answer" in fields or find("answer")):
         free = [column for column in columns if column not in taken]
-        has_answer = "answer" in fields or bool(find_candidates("answer", free))
-        letters.update(find_option_columns(free, only_named=not is_everyday) if has_answer else {})
+        letters.update(find_option_columns(free, only_named=not is_everyday))
         taken |= set(letters.values())
-        if letters:
-            remarks.append(f"options = {', '.join(letters.values())}")
-    for target in ("question", "answer", "options", "category"):
+        chosen += [f"options = {', '.join(letters.values())}"] * bool(letters)
+    # Golds are never part of what is asked.
+    for target in ("question", "answer", "options", "category") if is_everyday else ("answer",):
         if target in fields or (target == "options" and letters):
             continue
-        if not is_everyday and target != "answer":  # golds are never part of what is asked
-            continue
-        candidates = find_candidates(target, [column for column in columns if column not in taken])
-        if len(candidates) > 1:
-            flags = " or ".join(f"--field {target}={shlex.quote(column)}" for column in candidates)
-            if not is_everyday:
-                remarks.append(f"no column 'answer', so nothing is scored; if it is one of these: {flags}")
-                continue
-            listed = f"{', '.join(candidates[:-1])} and {candidates[-1]}"
-            raise DataError(f"{path.name}: the columns {listed} may each be the {target}", hint=flags)
-        if candidates:
+        candidates = find(target)
+        if len(candidates) == 1:
             fields[target] = (candidates[0],)
             taken.add(candidates[0])
-            remarks.append(f"{target} = {candidates[0]}")
-    if "id" not in fields:
-        ids = find_candidates("id", [column for column in columns if column not in taken])
-        fields |= {"id": (ids[0],)} if len(ids) == 1 else {}
-    said = [remark for remark in remarks if " = " in remark]
-    others = [remark for remark in remarks if " = " not in remark]
-    return [f"columns: {'; '.join(said)} (--field FIELD=COLUMN changes it)"] * bool(said) + others
+            chosen.append(f"{target} = {candidates[0]}")
+        elif candidates:
+            flags = " or ".join(f"--field {target}={shlex.quote(column)}" for column in candidates)
+            listed = f"{', '.join(candidates[:-1])} and {candidates[-1]}"
+            if is_everyday:
+                raise DataError(f"{path.name}: the columns {listed} may each be the {target}", hint=flags)
+            others.append(f"no column 'answer', so nothing is scored; if it is one of these: {flags}")
+    if "id" not in fields and len(ids := find("id")) == 1:
+        fields["id"] = (ids[0],)
+    return [f"columns: {'; '.join(chosen)} (--field FIELD=COLUMN changes it)"] * bool(chosen) + others
 
 
 def _find_other_images(

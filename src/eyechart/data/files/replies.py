@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +24,7 @@ from eyechart.data.files.sheets import FIRST, WorkbookReader, format_cell, is_wo
 from eyechart.data.files.tables import BOM
 from eyechart.data.samples import FileSource
 from eyechart.data.source import RecordsReader, SourceOptions, open_reader, open_source
-from eyechart.errors import API_FAILURE, DataError, UsageError
+from eyechart.errors import API_FAILURE, DataError, UsageError, reword_errors
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 
@@ -57,7 +56,7 @@ def read_replies(path: str | Path) -> TableReplies:
     that fills a spreadsheet cell to its limit was truncated.
     """
     file = find_file(path).path
-    with _own_hints():
+    with reword_errors(str, _word_hint):
         return _read(file, *_open(file, _table_kind(file)))
 
 
@@ -246,21 +245,14 @@ def _list_texts(path: Path) -> Iterator[dict[str, Any]]:
             yield {"id": key, "reply": reply}
 
 
-@contextmanager
-def _own_hints() -> Iterator[None]:
-    """Replace hints that name flags for question files."""
-    try:
-        yield
-    except DataError as err:
-        if "JSON tool" in err.hint:
-            hint = "validate the file with a JSON tool; name a file with one object per line .jsonl"
-        elif "--format" in err.hint:
-            hint = "rename it according to its format: .xlsx, .tsv, .csv, .jsonl, .json or .parquet"
-        elif found := _ENCODING.search(err.hint):
-            hint = f"if it is {found[1]}: iconv -f {found[1]} -t UTF-8"
-        else:
-            raise
-        raise DataError(err.message, hint=hint) from err
+def _word_hint(hint: str) -> str:
+    """A hint that names flags for question files, in words."""
+    if "JSON tool" in hint:
+        return "validate the file with a JSON tool; name a file with one object per line .jsonl"
+    if "--format" in hint:
+        return "rename it according to its format: .xlsx, .tsv, .csv, .jsonl, .json or .parquet"
+    found = _ENCODING.search(hint)
+    return f"if it is {found[1]}: iconv -f {found[1]} -t UTF-8" if found else hint
 
 
 def parse_failure(text: str) -> Failure:

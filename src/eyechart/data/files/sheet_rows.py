@@ -122,21 +122,17 @@ def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
 def read_formulas(path: str) -> Formulas:
     """The formulas of a workbook with one sheet in which no formula was ever calculated."""
     found: dict[int, dict[int, str]] = {}
-    parts: dict[str, str] = {}  # formula and value of the current cell
     with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, expat.ExpatError, OSError, ValueError):  # noqa: SIM117
         with zipfile.ZipFile(path) as archive:
             sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
             if len(sheets) != 1 or not _mentions(archive, sheets[0], b"<f>"):
                 return {}
-            for tag, attributes, text in _elements(archive, sheets[0]):
-                if tag in ("f", "v"):
-                    parts[tag] = text
-                elif tag == "c":
-                    if "f" in parts and (cell := _cell(attributes.get("r", ""))) is not None:
-                        if parts.get("v", "") not in _NEVER_CALCULATED:
-                            return {}
-                        found.setdefault(cell[0], {})[cell[1]] = f"={parts['f']}"
-                    parts.clear()
+            for tag, attributes, texts in _walk_sheet(archive, sheets[0]):
+                if tag != "c" or "f" not in texts or (cell := _cell(attributes)) is None:
+                    continue
+                if texts.get("v", "") not in _NEVER_CALCULATED:
+                    return {}
+                found.setdefault(cell[0], {})[cell[1]] = f"={texts['f']}"
             return found
     return {}
 
@@ -249,6 +245,17 @@ def _elements(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[s
         parser.Parse(b"", True)
 
 
+def _walk_sheet(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
+    """The elements of a sheet, a cell (`c`) with the texts of its formula (`f`) and value (`v`)."""
+    texts: dict[str, str] = {}
+    for tag, attributes, text in _elements(archive, part):
+        if tag in ("f", "v"):
+            texts[tag] = text
+        else:
+            yield tag, attributes, texts
+            texts = {} if tag == "c" else texts
+
+
 def _make_parser(
     begin: Callable[[str, dict[str, str]], Any], end: Callable[[str], Any], data: Callable[[str], Any]
 ) -> expat.XMLParserType:
@@ -318,17 +325,13 @@ class _Grid:
         self.row_points, self.column_characters = _ROW_POINTS, _COLUMN_CHARACTERS
         self.rich: dict[Cell, int] = {}
         self.formulas: dict[Cell, tuple[str, str]] = {}
-        formula: re.Match[str] | None = None  # of the current cell
-        for tag, attributes, text in _elements(archive, part):
-            if tag in ("f", "v"):
-                formula = formula or _FORMULA.match(text[:2100].strip())
-            elif tag == "c":
-                if (cell := _cell(attributes.get("r", ""))) is not None:
-                    if "vm" in attributes:
-                        self.rich[cell] = _whole(attributes["vm"])
-                    if formula:
-                        self.formulas[cell] = (formula[1].upper(), formula[2])
-                formula = None
+        for tag, attributes, texts in _walk_sheet(archive, part):
+            if tag == "c" and (cell := _cell(attributes)) is not None:
+                if "vm" in attributes:
+                    self.rich[cell] = _whole(attributes["vm"])
+                matches = (_FORMULA.match(text[:2100].strip()) for text in texts.values())
+                if formula := next(filter(None, matches), None):
+                    self.formulas[cell] = (formula[1].upper(), formula[2])
             elif tag == "row" and "ht" in attributes:
                 self.heights[_whole(attributes.get("r", "0")) - 1] = _number(attributes["ht"], _ROW_POINTS)
             elif tag == "row" and attributes.get("hidden") in ("1", "true"):
@@ -375,8 +378,8 @@ def _number(text: str, otherwise: float) -> float:
     return value if 0 <= value < 1e6 else otherwise
 
 
-def _cell(reference: str) -> Cell | None:
-    match = _REFERENCE.fullmatch(reference)
+def _cell(attributes: Mapping[str, str]) -> Cell | None:
+    match = _REFERENCE.fullmatch(attributes.get("r", ""))
     if match is None:
         return None
     column = 0

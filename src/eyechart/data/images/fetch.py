@@ -27,6 +27,7 @@ from eyechart.errors import ImageError, StoreError, shorten
 from eyechart.files import atomic_write, make_folder
 
 _MAX_REDIRECTS = 5
+_SAFE = "/%:@!$&'()*+,;=~-._"  # in the path of a URL
 _ATTEMPTS = 3
 _PAUSE_S = 0.2
 _CHUNK_BYTES = 1 << 16
@@ -121,9 +122,9 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         address = self._checked_address(url, host, port)
         kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
         connection = kinds[parts.scheme](host, port, timeout=max(0.1, deadline - time.monotonic()))
-        target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
-            "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
-        )
+        target = quote(parts.path or "/", safe=_SAFE)
+        if parts.query:
+            target += f"?{quote(parts.query, safe=f'{_SAFE}?')}"
         try:
             _connect(connection, address)
             with _cut_off_at(connection.sock, deadline):

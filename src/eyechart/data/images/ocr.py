@@ -113,10 +113,9 @@ def _read_page(page: Pixels) -> tuple[TextBox, ...]:
         return ()
     found = []
     for text, box, score in zip(out.txts, out.boxes, out.scores, strict=True):
-        if score < SURE or not any(character.isalnum() for character in text):
-            continue
-        (x0, y0), (x1, y1) = box.min(axis=0), box.max(axis=0)
-        found.append(TextBox(float(x0), float(y0), float(x1), float(y1), text.strip()))
+        if score >= SURE and any(map(str.isalnum, text)):
+            (x0, y0), (x1, y1) = box.min(axis=0), box.max(axis=0)
+            found.append(TextBox(float(x0), float(y0), float(x1), float(y1), text.strip()))
     return tuple(sorted(found, key=lambda box: (box.y0, box.x0)))
 
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -33,13 +33,6 @@ TEXT_COLUMNS = ("caption", "captions", "text", "ocr", "ocr_text", "description")
 
 class MissingText(DataError):
     """A sample with images for which there is no text."""
-
-
-class ImageTexts(Protocol):
-    """Finds the texts that stand for the images of a sample."""
-
-    def find(self, sample: Sample) -> Sequence[str]:
-        """One text per image, or one for all of them; `MissingText` where there is none."""
 
 
 class ColumnTexts(msgspec.Struct, frozen=True):
@@ -223,3 +216,6 @@ class OcrTexts:
         with atomic_write(path) as place:
             place.write_text(text, encoding="utf-8")
         return text
+
+
+ImageTexts = ColumnTexts | FileTexts | OcrTexts  # `find` gives one text per image, or one for all of them
