@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.columns.boxes import scale_box
-from eyechart.data.images.boxes import MAX_BOXES, Box, clip_boxes, describe_boxes, read_boxes
+from eyechart.data.images.boxes import MAX_BOXES, Box, clip_boxes, describe_boxes, read_boxes, scale_box
 from eyechart.score.boxes import find_size
 from eyechart.types import ImageRef, Sample
 

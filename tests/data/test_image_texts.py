@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.images import texts as module
+from eyechart.data.images import substitutes as module
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.images.texts import (
+from eyechart.data.images.substitutes import (
     ColumnTexts,
     FileTexts,
     MissingText,

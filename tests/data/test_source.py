@@ -6,7 +6,7 @@ import pytest
 from eyechart.catalogue.suites import read_suite
 from eyechart.data.files.picture_folder import open_folder
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.images.texts import read_texts
+from eyechart.data.images.substitutes import read_texts
 from eyechart.data.samples import FileSource
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, EyechartError, ImageError, UsageError

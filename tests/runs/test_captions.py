@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import eyechart as ec
-from eyechart.data.images.texts import read_texts
+from eyechart.data.images.substitutes import read_texts
 from eyechart.runs.captions import PROMPT
 from support.command import Outcome, eyechart
 from support.files import choice_tsv, jsonl, picture, picture_base64

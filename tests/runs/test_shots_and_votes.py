@@ -9,7 +9,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.errors import UsageError
-from eyechart.prompt.shots import draw_shots, is_same_question
+from eyechart.prompt.inputs import draw_shots, is_same_question
 from eyechart.report.counting import Group, count_results, merge_votes
 from eyechart.types import Outcome
 from support.command import eyechart

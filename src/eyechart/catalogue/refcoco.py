@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from eyechart.catalogue.entry import GROUPS, Entry, Kit
-from eyechart.data.columns.boxes import hide_box, read_numbers, scale_box, write_box
+from eyechart.data.images.boxes import hide_box, read_numbers, scale_box, write_box
 from eyechart.prompt.published import ask_with
 from eyechart.score.aggregates import ALL, Counts, average, count_by, declare_aggregate, divide, get_column
 from eyechart.score.boxes import (

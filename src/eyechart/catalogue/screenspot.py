@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from eyechart.catalogue.entry import LMMS_EVAL, Entry
-from eyechart.data.columns.boxes import hide_box, read_numbers, scale_box, write_box
+from eyechart.data.images.boxes import hide_box, read_numbers, scale_box, write_box
 from eyechart.prompt.published import ask
 from eyechart.score.aggregates import (
     ALL,

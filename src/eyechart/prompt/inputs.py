@@ -1,4 +1,4 @@
-"""Variants of any prompt: what stands in place of its images (``--input``), neutral wordings (``--reword``).
+"""Variants of any prompt: what stands in place of its images (``--input``), neutral wordings, examples.
 
 Without images, their placeholders go too. A caption or an OCR text stands where the image stood, in brackets:
 ``[Caption of the image: a red bus]``, ``[Text in image 2: EXIT]``. Blank and shuffled images are images like
@@ -7,7 +7,10 @@ any other and need no other prompt (eyechart.data.images.substitutes).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -153,7 +156,7 @@ def _append(parts: list[Part], text: str, separator: str) -> None:
         parts.append(text)
 
 
-# -- Neutral wordings: what is asked stays the same, so a model's answer should, too
+# -- Neutral wordings (``--reword``): what is asked stays the same, so a model's answer should, too
 
 Rewording = Literal["please", "task", "end"]
 REWORDINGS: Mapping[Rewording, tuple[str, str]] = {  # put before the question, and behind it
@@ -184,3 +187,63 @@ def reword(prompt: Prompt, wording: Rewording) -> Prompt:
         return turns
 
     return prompted
+
+
+# -- Few shots (``--shots K``): questions with their answers before the question that is asked
+#
+# An example is the prompt of another sample, followed by its gold as the model's turn. All questions have the
+# same examples, drawn with a fixed seed, except that a sample is never its own example: nor is a rotation of
+# it, or a row with the same question and images. The next example takes its place.
+
+_SPARE = 50  # further examples, for samples that are among the first ones
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWithShots:
+    """A prompt with `n` examples before each question, the first of `pool` that may be used."""
+
+    prompt: Prompt
+    n: int
+    pool: tuple[Sample, ...]
+
+    def __call__(self, sample: Sample) -> list[Message]:
+        shown = [example for example in self.pool if not is_same_question(example, sample)][: self.n]
+        if len(shown) < self.n:
+            raise DataError(f"sample {sample.id}: fewer than {self.n} other samples can be examples")
+        turns = [turn for example in shown for turn in self._show(example)]
+        return [*turns, *self.prompt(sample)]
+
+    def _show(self, example: Sample) -> Iterator[Message]:
+        turns = list(self.prompt(example.without_golds()))
+        if MODELS_TURN in turns:
+            what = "--shots: the prompt has several rounds, which cannot be shown as an example"
+            raise UsageError(what, hint="leave out --shots, or use --prompt-template")
+        yield from (turn for turn in turns if turn.role != "system")
+        yield Message("assistant", (example.golds[0],))
+
+
+def is_same_question(example: Sample, sample: Sample) -> bool:
+    """Whether an example is the sample itself, a rotation of it, or a copy."""
+    names = {sample.id, sample.circle} - {""}
+    if names & {example.id, example.circle}:
+        return True
+    return example.question == sample.question and example.images == sample.images
+
+
+def draw_shots(samples: Iterable[Sample], n: int, seed: int) -> tuple[Sample, ...]:
+    """Examples in the order in which they are used: those with an answer, by a hash of seed and id.
+
+    Where some samples have images, only these are examples.
+
+    >>> drawn = draw_shots([Sample(id=str(k), question="?", golds=("x",)) for k in range(9)], 2, seed=0)
+    >>> len(drawn), drawn == draw_shots(reversed(drawn), 2, seed=0)
+    (9, True)
+    """
+    answered = [sample for sample in samples if sample.golds and not sample.meta.get("rotation")]
+    if any(sample.images for sample in answered):
+        answered = [sample for sample in answered if sample.images]
+
+    def order(sample: Sample) -> str:
+        return hashlib.sha256(f"{seed} {sample.id}".encode()).hexdigest()
+
+    return tuple(heapq.nsmallest(n + _SPARE, answered, key=order))

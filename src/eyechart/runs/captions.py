@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.files.json_files import read_bytes
-from eyechart.data.images.texts import IMAGE_PATHS, read_caption_lines
+from eyechart.data.images.substitutes import IMAGE_PATHS, read_caption_lines
 from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.files import atomic_write

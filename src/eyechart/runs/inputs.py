@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.data.images.boxes import Box, clip_boxes, read_boxes
 from eyechart.data.images.loading import ImageLoader
-from eyechart.data.images.substitutes import BlankImages, shuffle_source
-from eyechart.data.images.texts import ColumnTexts, ImageTexts, MissingText, OcrTexts, read_texts
+from eyechart.data.images.substitutes import (
+    BlankImages,
+    ColumnTexts,
+    ImageTexts,
+    MissingText,
+    OcrTexts,
+    read_texts,
+    shuffle_source,
+)
 from eyechart.errors import DataError, EyechartError, UsageError, join_names
 from eyechart.look.crops import View
 from eyechart.prompt.inputs import refuse_hidden_images

@@ -32,8 +32,14 @@ from eyechart.models.redact import redact_parameters
 from eyechart.models.specs import make_model, refuse_unknown, refuses_sampling, takes_temperature
 from eyechart.option import expand_number, list_options
 from eyechart.prompt.default import with_system
-from eyechart.prompt.inputs import describe_images, drop_images, reword, with_images_only
-from eyechart.prompt.shots import PromptWithShots, draw_shots
+from eyechart.prompt.inputs import (
+    PromptWithShots,
+    describe_images,
+    draw_shots,
+    drop_images,
+    reword,
+    with_images_only,
+)
 from eyechart.prompt.template import list_known_names, make_template_prompt, read_template
 from eyechart.registry import aggregates, callbacks, scorers
 from eyechart.report.clusters import choose_rules

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.images.texts import read_caption_lines
+from eyechart.data.images.substitutes import read_caption_lines
 from eyechart.errors import DataError
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n")).map(str.strip)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyechart.data.files.json_files import read_bytes
-from eyechart.data.images.texts import IMAGE_PATHS, read_caption_lines
+from eyechart.data.images.substitutes import IMAGE_PATHS, read_caption_lines
 from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi import files

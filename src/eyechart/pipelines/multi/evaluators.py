@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.images.texts import IMAGE_PATHS
+from eyechart.data.images.substitutes import IMAGE_PATHS
 from eyechart.errors import ModelError
 from eyechart.models.python import Shape, list_image_paths, replace_surrogates, shapes
 from eyechart.pipelines.multi.files import SYSTEM_TEXT

@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.images.texts import IMAGE_PATHS
+from eyechart.data.images.substitutes import IMAGE_PATHS
 from eyechart.errors import MissingExtra
 from eyechart.files import atomic_write, make_folder, suppress_warnings
 from eyechart.models.redact import redact_parameters
