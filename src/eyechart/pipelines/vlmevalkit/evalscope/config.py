@@ -410,7 +410,7 @@ class Values:
     ) -> None:
         """Refuse each name for its reason, unless its value changes nothing."""
         for name in self._find(whys, unless):
-            raise UsageError(f"{self.who}: {name} is not possible here: {whys[name]}", hint=hint)
+            raise self.error(f"{name} is not possible here: {whys[name]}", hint)
 
     def note(self, whys: Mapping[str, str], *, unless: Collection[Any] = ()) -> None:
         """Note that these names have no effect here, and why."""
@@ -436,7 +436,7 @@ class Values:
     def whole(self, name: str, *, least: int | None = None) -> int | None:
         number = self._convert(name, self.raw(name), int)
         if number is not None and least is not None and number < least:
-            raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
+            raise self.error(f"{name} is {number}, but must be at least {least}")
         return number
 
     def number(self, name: str) -> float | None:
@@ -463,15 +463,17 @@ class Values:
     def one_of(self, name: str, possible: Collection[str], usual: str) -> str:
         value = self.text(name)
         if value is not None and value not in possible:
-            hint = f"one of: {', '.join(possible)}"
-            raise UsageError(f"{self.who}: {name} is {value!r}, which is not possible", hint=hint)
+            raise self.error(f"{name} is {value!r}, which is not possible", f"one of: {', '.join(possible)}")
         return value or usual
+
+    def error(self, what: str, hint: str = "") -> UsageError:
+        return UsageError(f"{self.who}: {what}", hint=hint)
 
     def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
         """The error for a value of a wrong type. The value of a key is not shown."""
         is_shown = isinstance(value, bool | int | float | str) and not is_secret(name)
         shown = f" {repr(value)[:40]}" if is_shown else ""
-        return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")
+        return self.error(f"{name} is {_kind(value)}{shown}, but must be {must_be}")
 
     def _convert(self, name: str, value: Any, kind: type[T]) -> T | None:
         """A value as the type it must have; numbers and truth values may be given as text."""

@@ -29,6 +29,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     REASONING,
     find_judge_spec,
     format_judge_spec,
+    make_judge_options,
 )
 from eyechart.registry import models, suggest_name
 
@@ -169,8 +170,7 @@ def _read_judge(values: Values) -> dict[str, Any]:
         name, base, key = local, local_base, own_key
     elif local or local_base:
         missing = "LOCAL_LLM" if local_base else "OPENAI_API_BASE"
-        hint = "or give judge, judge_base_url and judge_key"
-        raise UsageError(f"eval_config: the judge's {missing} is missing", hint=hint)
+        raise values.error(f"the judge's {missing} is missing", "or give judge, judge_base_url and judge_key")
     elif own_key != NO_KEY:
         key = key or own_key
     if not name:
@@ -184,26 +184,20 @@ def _read_judge(values: Values) -> dict[str, Any]:
     asked = name if local else find_judge_spec(name).removeprefix("openai/")
     if asked != name.removeprefix("openai/"):
         values.notes.append(f"judge {name}: requested as {asked}, as by VLMEvalKit")
-    return drop_none(
-        {
-            "judge": format_judge_spec(name),
-            "judge_base_url": read_url(base, values.who, "the URL of the judge") if base else None,
-            "judge_api_key": key or (NO_KEY if base else None),
-            "judge_params": arguments.others(JUDGE_ARGUMENTS) or None,
-        }
-    )
+    url = read_url(base, values.who, "the URL of the judge") if base else None
+    return make_judge_options(format_judge_spec(name), url, key, arguments.others(JUDGE_ARGUMENTS))
 
 
 def _check_aux(values: Values, *, has_judge: bool) -> None:
     """`reuse_aux`: what is reused besides replies. It only matters with a judge, since rules cost nothing."""
-    said = str(values.raw("reuse_aux") if values.raw("reuse_aux") is not None else "all").lower()
+    said = str("all" if values.raw("reuse_aux") is None else values.raw("reuse_aux")).lower()
     said = _AUX.get(said, said)
     if said not in ("all", "infer", "none"):
-        raise UsageError(f"eval_config: reuse_aux is {said!r}", hint="one of: all, infer, none")
+        raise values.error(f"reuse_aux is {said!r}", "one of: all, infer, none")
     if said != "all" and has_judge and values.truth("reuse"):
-        raise UsageError(
-            f"eval_config: reuse_aux: {said} is not possible with reuse: true and a judge",
-            hint="verdicts are stored with their replies: leave out reuse to request both again",
+        raise values.error(
+            f"reuse_aux: {said} is not possible with reuse: true and a judge",
+            "verdicts are stored with their replies: leave out reuse to request both again",
         )
 
 
@@ -256,7 +250,7 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[ModelEnt
         isinstance(one, Mapping) and one.get("name") == SERVED for one in several
     ):
         hint = "leave it out, or give the names alone: model: [NAME]"
-        raise UsageError(f"{shared.who}: base_url is not possible: every model has its api_base", hint=hint)
+        raise shared.error("base_url is not possible: every model has its api_base", hint)
     entries = []
     for number, one in enumerate(several, start=1):
         said, who = ({"name": one}, f"model {one!r}") if isinstance(one, str) else (one, f"model {number}")
@@ -366,9 +360,7 @@ def _read_common_options(values: Values, retry: int | None) -> dict[str, Any]:
     side = values.whole("img_size")
     if side is not None and side != -1:
         if side < 1:
-            raise UsageError(
-                f"{values.who}: img_size is {side}", hint="-1: unchanged; N: at most N pixels per side"
-            )
+            raise values.error(f"img_size is {side}", "-1: unchanged; N: at most N pixels per side")
         options["max_side"] = side
     return options
 
@@ -379,7 +371,7 @@ def _read_other_keys(values: Values) -> dict[str, Any]:
     for name, value in values.others(ENTRY_KEYS).items():
         if name in _OWN_FIELDS:
             hint = "type names the model" if name == "model" else "leave it out"
-            raise UsageError(f"{values.who}: {name} cannot be set in an entry", hint=hint)
+            raise values.error(f"{name} cannot be set in an entry", hint)
         try:
             json.dumps(value).encode()
         except (TypeError, ValueError) as err:
@@ -399,14 +391,14 @@ def _read_extra_body(values: Values) -> dict[str, Any]:
     """Further fields for the server. They must not replace a field of the request."""
     fields = values.mapping("extra_body")
     for name in fields.keys() & {*_OWN_FIELDS}:
-        raise UsageError(f"{values.who}: extra_body cannot set {name}", hint="leave it out")
+        raise values.error(f"extra_body cannot set {name}", "leave it out")
     return fields
 
 
 def _read_timeout(values: Values, usual: float) -> float:
     seconds = values.number("timeout")
     if seconds is not None and seconds <= 0:
-        raise UsageError(f"{values.who}: timeout is {seconds:g}, but must be more than 0 seconds")
+        raise values.error(f"timeout is {seconds:g}, but must be more than 0 seconds")
     return seconds or usual
 
 

@@ -29,7 +29,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import (
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_url
 from eyechart.pipelines.vlmevalkit.evalscope.general import NAMES, GeneralData, GeneralName
 from eyechart.pipelines.vlmevalkit.evalscope.general_score import VQA_METRICS, check_filters
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import format_judge_spec
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import format_judge_spec, make_judge_options
 from eyechart.registry import models
 
 # Keys beside those of every task, with the values that change nothing.
@@ -90,7 +90,7 @@ def read_native(given: Mapping[str, Any]) -> Task:
     values = Values(given, "the task", usual=_USUAL)
     values.refuse(_REFUSED, unless=({},))
     if values.mapping("sandbox").get("enabled"):
-        raise UsageError("the task: sandbox is not possible here: no code is executed", hint="leave it out")
+        raise values.error("sandbox is not possible here: no code is executed", "leave it out")
     values.note(_NO_EFFECT)
     names = _read_names(values.raw("datasets"))
     judge, rules = _read_judge(values)
@@ -234,9 +234,7 @@ def _read_limit(values: Values) -> int | float | None:
     if number is None or number == 0:
         return None
     if number < 0 or (number > 1 and number != int(number)):
-        raise UsageError(
-            f"{values.who}: limit is {number:g}", hint="a number of rows, or a share between 0 and 1"
-        )
+        raise values.error(f"limit is {number:g}", "a number of rows, or a share between 0 and 1")
     return int(number) if number == int(number) else number
 
 
@@ -249,12 +247,12 @@ def _read_template(name: GeneralName, values: Values) -> str | None:
     try:
         filled = template.format(question="[Q]", choices="[C]", letters="[L]")
     except (KeyError, IndexError, ValueError, AttributeError) as err:
-        raise UsageError(
-            f"{values.who}: prompt_template cannot be filled in ({type(err).__name__}: {err})",
-            hint="it may have {question}, {choices} and {letters}; write other braces twice: {{ }}",
+        raise values.error(
+            f"prompt_template cannot be filled in ({type(err).__name__}: {err})",
+            "it may have {question}, {choices} and {letters}; write other braces twice: {{ }}",
         ) from err
     if "[Q]" not in filled:
-        raise UsageError(f"{values.who}: prompt_template has no {{question}}", hint="add it")
+        raise values.error("prompt_template has no {question}", "add it")
     return template
 
 
@@ -268,7 +266,7 @@ def _read_rules(name: GeneralName, values: Values) -> dict[str, Any]:
             raise values.wrong("metric_list", metrics, f"a list of: {', '.join(possible)}")
         if name == "general_vqa":
             if "Rouge" not in metrics:
-                raise UsageError(f"{values.who}: metric_list has no Rouge, the main metric", hint="add Rouge")
+                raise values.error("metric_list has no Rouge, the main metric", "add Rouge")
             rules["metrics"] = metrics
     if filters := values.mapping("filters"):
         check_filters(filters)
@@ -284,7 +282,7 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
     given = values.mapping("judge")
     old = values.mapping("judge_model_args")
     if (old or "judge_strategy" in values) and given:
-        raise UsageError(f"{values.who}: judge and judge_strategy or judge_model_args are both given")
+        raise values.error("judge and judge_strategy or judge_model_args are both given")
     if not given:
         terms = {name: old.pop(name) for name in _CONTRACT if name in old}
         given = {"strategy": values.text("judge_strategy"), "models": [old] if old else [], "contract": terms}
@@ -299,10 +297,8 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         values.notes += judge.notes
         return {}, {}
     if len(entries) != 1:
-        what = "no models are given" if not entries else f"{len(entries)} models are given"
-        raise UsageError(
-            f"judge: {what}", hint="models: [{model_id: NAME, api_url: URL, api_key: KEY}], one judge"
-        )
+        what = f"{len(entries) or 'no'} models are given"
+        raise judge.error(what, "models: [{model_id: NAME, api_url: URL, api_key: KEY}], one judge")
     model = Values(entries[0], "the judge")
     model.refuse_unknown(_JUDGE_MODEL_KEYS)
     model.refuse({"model_args": "the judge is a served model"}, unless=({},))
@@ -317,11 +313,11 @@ def _read_judge(values: Values) -> tuple[dict[str, Any], dict[str, Any]]:
     if any(not 0 <= value <= 1 for value in labels.values()):
         raise contract.wrong("score_mapping", labels, "a mapping of labels to values from 0 to 1")
     url = model.text("api_url")
-    options = {
-        "judge": format_judge_spec(judge_name),
-        "judge_base_url": read_url(url, model.who, "api_url") if url else None,
-        "judge_api_key": model.text("api_key") or (NO_KEY if url else None),
-        "judge_params": model.mapping("generation_config") or {"temperature": 0.0, "max_tokens": 4096},
-    }
+    options = make_judge_options(
+        format_judge_spec(judge_name),
+        read_url(url, model.who, "api_url") if url else None,
+        model.text("api_key"),
+        model.mapping("generation_config") or {"temperature": 0.0, "max_tokens": 4096},
+    )
     rules = {"strategy": strategy, "prompt": contract.text("prompt_template"), "labels": labels or None}
-    return drop_none(options), drop_none(rules)
+    return options, drop_none(rules)

@@ -39,7 +39,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     """Score the predictions in a file.
 
     Writes ``<stem>_acc.csv`` (or .json), whose table is returned, and ``<stem>_<judge>_result.xlsx`` with the
-    `hit` and `log` of every question. `judge` holds `model`, `api_base`, `key`; see `make_judge_options`.
+    `hit` and `log` of every question. `judge` holds `model`, `api_base`, `key`; see `read_judge_arguments`.
     """
     path = Path(eval_file)
     frame = smp.load_table(path)
@@ -57,7 +57,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         raise DataError(f"{path.name}: no row has a reply", hint="run again; failed requests are not replies")
     benchmark = make_benchmark(name, MemorySource(name, name, tuple(samples)), is_choice=is_choice)
     judge_name = report.format_judge_name({"judge": judge.get("model")})
-    results = _score(benchmark, replies, {} if judge_name == report.NO_JUDGE else make_judge_options(judge))
+    results = _score(benchmark, replies, {} if judge_name == report.NO_JUDGE else read_judge_arguments(judge))
     found = report.survey_results(lambda: results)
     for what, n in (
         ("have no reply", sum(result.reply is None for result in results)),
@@ -265,25 +265,27 @@ def fill_judge_params(spec: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"max_completion_tokens": given.get("max_tokens", _JUDGE_TOKENS), **kept}
 
 
-def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
+def make_judge_options(
+    spec: str, url: str | None, key: str | None, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options of a run that make it ask a judge."""
+    key = key or ("EMPTY" if url else None)  # never a key of the environment
+    found = {"judge": spec, "judge_base_url": url, "judge_api_key": key, "judge_params": params or None}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def read_judge_arguments(said: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run, from the keyword arguments of an `evaluate`.
 
-    >>> make_judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 1})
+    >>> read_judge_arguments({"model": "j", "retry": 3, "verbose": True, "temperature": 1})
     {'judge': 'openai/j', 'judge_params': {'temperature': 1, 'max_tokens': 2048}, 'retries': 2}
     """
     spec = find_judge_spec(str(said["model"]))
-    given = {name: value for name, value in said.items() if name not in JUDGE_ARGUMENTS}
-    found = {
-        "judge": spec,
-        "judge_base_url": said.get("api_base"),
-        "judge_api_key": said.get("key")
-        or ("EMPTY" if said.get("api_base") else None),  # never a key of the environment
-        "judge_params": fill_judge_params(spec, given) or None,
-        "concurrency": said.get("nproc"),
-        "retries": said["retry"] - 1 if said.get("retry") else None,
-        "timeout_s": said.get("timeout"),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    params = {name: value for name, value in said.items() if name not in JUDGE_ARGUMENTS}
+    judge = make_judge_options(spec, said.get("api_base"), said.get("key"), fill_judge_params(spec, params))
+    retries = said["retry"] - 1 if said.get("retry") else None
+    pace = {"concurrency": said.get("nproc"), "retries": retries, "timeout_s": said.get("timeout")}
+    return {**judge, **{name: value for name, value in pace.items() if value is not None}}
 
 
 # -- The file of accuracies beside the predictions: ``<stem>_acc.csv`` or ``.json``
