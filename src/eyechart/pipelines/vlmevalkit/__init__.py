@@ -8,8 +8,7 @@ mmbench_note.py             `MMBenchDataset` and `dump_submission`, as MMBench's
 cli.py                      ``eyechart vlmeval`` and ``evalscope``; ``eyechart run`` with a task of EvalScope
 evalscope/config.py         a task in every form; API keys; checked values
 evalscope/eval_config.py    the keys of `eval_config`: models, data, judge
-evalscope/native.py         the keys of a task for the native backend
-evalscope/general.py        `general_vqa` and `general_vmcq`: their files and prompts
+evalscope/native.py         `general_vqa` and `general_vmcq`: the keys of a task, their files and prompts
 evalscope/general_score.py  their scorers, with BLEU and ROUGE; wording.yaml has EvalScope's prompts
 evalscope/job.py            `run_task`: every model on every dataset; `Summarizer`
 evalscope/evaluation.py     one model on one dataset: planned, asked, scored

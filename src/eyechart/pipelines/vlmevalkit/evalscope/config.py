@@ -21,7 +21,7 @@ from eyechart.registry import suggest_name
 from eyechart.runs.plugins import SUFFIXES, decode_json, load_config_file
 
 if TYPE_CHECKING:
-    from eyechart.pipelines.vlmevalkit.evalscope.general import GeneralData
+    from eyechart.pipelines.vlmevalkit.evalscope.native import GeneralData
 
 BACKEND = "VLMEvalKit"
 NATIVE = "Native"

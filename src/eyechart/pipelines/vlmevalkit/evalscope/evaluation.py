@@ -24,7 +24,7 @@ from eyechart.data.files.rows import list_lmu_roots
 from eyechart.errors import DataError, EyechartError, UsageError, hold
 from eyechart.pipelines.vlmevalkit.evalscope import output
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.general import open_general
+from eyechart.pipelines.vlmevalkit.evalscope.native import open_general
 from eyechart.pipelines.vlmevalkit.evalscope.report import read_report, write_report
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE
 from eyechart.pipelines.vlmevalkit.score import RELEASED, find_released

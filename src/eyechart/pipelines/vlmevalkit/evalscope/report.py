@@ -31,7 +31,6 @@ import yaml
 from eyechart.files import read_json
 from eyechart.pipelines.logs import writing
 from eyechart.pipelines.logs.reading import MARK, TRIAL
-from eyechart.pipelines.vlmevalkit.evalscope.general import PLACES, PRETTY_NAMES
 from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
     METRICS,
     RULES,
@@ -40,6 +39,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.general_score import (
     build_judge_call,
     split_thought,
 )
+from eyechart.pipelines.vlmevalkit.evalscope.native import PLACES, PRETTY_NAMES
 from eyechart.pipelines.vlmevalkit.evalscope.output import align_rows
 from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
