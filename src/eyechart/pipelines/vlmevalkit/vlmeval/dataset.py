@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from eyechart.data.columns.image_columns import REFERENCE_CHARS
 from eyechart.data.columns.meaning import to_text
-from eyechart.data.files.formats import find_file, guess_format
+from eyechart.data.files.formats import guess_format
 from eyechart.data.files.rows import PathRules
 from eyechart.data.files.sheets import format_cell
 from eyechart.data.source import SourceOptions, open_reader
@@ -97,12 +97,9 @@ class ImageBaseDataset:
         return smp.load_table(self._file or self._find(dataset))
 
     def _find(self, dataset: str) -> Path:
-        path = smp.find_data_root() / f"{dataset}.tsv"
-        if path.is_file():
-            return path
         with suppress(DataError):
-            return find_file(dataset).path
-        address = self.DATASET_URL.get(dataset)
+            return smp.find_dataset(dataset)
+        path, address = smp.find_data_root() / f"{dataset}.tsv", self.DATASET_URL.get(dataset)
         hint = f"download {address} to that path" if address else "put the file there, or set $LMUData"
         raise DataError(f"{dataset}: no such file: {path}", hint=hint)
 
@@ -364,9 +361,7 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - 
 
 def list_columns(name: str | Path) -> tuple[str, ...]:
     """The columns of the file of a dataset, given by name or path."""
-    path = Path(name)
-    found = smp.find_data_root() / f"{name}.tsv"
-    file = found if len(path.parts) == 1 and found.is_file() else find_file(name).path
+    file = smp.find_dataset(name)
     format, _ = guess_format(file)
     reader = open_reader(file, format, "utf-8", SourceOptions())
     first = None if (columns := reader.columns()) else next(iter(reader.rows(())), None)

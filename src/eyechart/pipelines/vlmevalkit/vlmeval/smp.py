@@ -18,13 +18,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import pybase64
 
+from eyechart.data.files.formats import find_file
 from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.data.files.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
 from eyechart.data.files.sheets import refuse_too_large
@@ -49,6 +49,12 @@ def LMUDataRoot() -> str:  # noqa: N802 - called by that name
 def find_data_root() -> Path:
     """The same folder, which may not exist yet."""
     return next((root for root in list_lmu_roots() if root.is_dir()), list_lmu_roots()[-1])
+
+
+def find_dataset(name: str | Path) -> Path:
+    """The file of a dataset: in that folder, or wherever eyechart finds files."""
+    path = find_data_root() / f"{name}.tsv"
+    return path if path.is_file() else find_file(name).path
 
 
 def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
@@ -121,17 +127,13 @@ def _read_table(path: Path, separator: str = "\t") -> Frame:
 
 def _read_xlsx(path: Path) -> Frame:
     """The first sheet, with the types of its cells; no word means "missing"."""
-    engines = {"calamine": "python_calamine", "openpyxl": "openpyxl"}  # and the modules that they need
-    engine = next((engine for engine, module in engines.items() if find_spec(module)), None)
-    if engine is None:
-        raise MissingExtra.named("pandas", needed_for="spreadsheets")
     pd = import_pandas()
     try:
         refuse_too_large(path)
-        frame = pd.read_excel(path, engine=engine, keep_default_na=False, na_values=[""])
-    except (MissingExtra, DataError):
+        frame = pd.read_excel(path, engine="calamine", keep_default_na=False, na_values=[""])
+    except DataError:
         raise
-    except Exception as err:  # each engine raises other errors for a broken file
+    except Exception as err:  # a broken file raises errors of many kinds
         raise DataError(f"{path}: cannot be read as a spreadsheet: {err}") from err
     texts = [name for name in frame.columns if frame[name].dtype == "str"]
     return _placed(frame.astype(dict.fromkeys(texts, "object")), path)
