@@ -193,13 +193,6 @@ def run_sweep(planned: Sequence[PlannedCell], *, html: str | Path | None = None)
         if done.is_interrupted:
             raise KeyboardInterrupt("the same sweep again resumes")
         runs.append(done)
-    return compare_sweep(planned, runs, html=html)
-
-
-def compare_sweep(
-    planned: Sequence[PlannedCell], runs: Sequence[Run], *, html: str | Path | None = None
-) -> Sweep:
-    """The cells of a sweep from their runs."""
     cells = [_make_cell(cell, run) for cell, run in zip(planned, runs, strict=True)]
     names = {str(run.folder): cell.label for cell, run in zip(cells, runs, strict=True)}
     compared = [run for cell, run in zip(cells, runs, strict=True) if cell.score is not None]
