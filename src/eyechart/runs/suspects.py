@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError, join_names
-from eyechart.report.counting import compute_credit, compute_digest
+from eyechart.report.counting import RIGHT, compute_credit, compute_digest
 from eyechart.report.export import write_csv_rows
 from eyechart.runs.corrections import COLUMNS, format_golds
 from eyechart.runs.listing import find_runs
@@ -20,7 +20,6 @@ from eyechart.runs.results import Run
 from eyechart.stats.suspects import Answers, rank
 from eyechart.types import Result, Sample
 
-_RIGHT = 0.5
 _FEWEST = 2  # models
 _CONTEXT = ("suggested", "chance %", "models for it", "models for old", "question", "options", "images")
 
@@ -115,7 +114,7 @@ def _read(result: Result) -> str | None:
     value, read = compute_credit(result), result.score.read if result.score else None
     if value is None:
         return None
-    if value >= _RIGHT:
+    if value >= RIGHT:
         return _name_gold(result.sample)
     return None if read is None else _fold(result.sample.choices.get(read, read))
 
