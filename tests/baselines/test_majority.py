@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.baselines.guess import Majority
+from eyechart.baselines import Majority
 from eyechart.types import Reply, Request, Sample, SeesAllSamples
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
-from eyechart.types import ImageRef, Model, Part, Reply, Request, Usage
+from eyechart.types import ImageRef, Model, Reply, Request, Usage
 
 _MILLION = 1_000_000
 _BUILT_IN = Path(__file__).with_name("prices.json")
@@ -312,17 +312,15 @@ def count_text_tokens(text: str) -> int:
 def guess_usage(model: Model, request: Request, replies: Sequence[Reply]) -> Usage:
     """About how many tokens a request and its replies take, where the endpoint does not say."""
     detail = str(model.identity.get("image_detail") or "")
-    rule = find_image_rule(model.name)
-    asked = sum(_count_part_tokens(part, rule, detail) for turn in request.messages for part in turn.parts)
+    rule, asked = find_image_rule(model.name), 0
+    for part in (part for turn in request.messages for part in turn.parts):
+        if isinstance(part, str):
+            asked += count_text_tokens(part)
+        else:
+            size = ASSUMED_SIZE if isinstance(part, ImageRef) else (part.width, part.height)
+            asked += rule.tokens(*size, detail)
     said = sum(count_text_tokens(reply.text) + count_text_tokens(reply.thinking) for reply in replies)
     return Usage(prompt_tokens=asked, completion_tokens=said)
-
-
-def _count_part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
-    if isinstance(part, str):
-        return count_text_tokens(part)
-    size = ASSUMED_SIZE if isinstance(part, ImageRef) else (part.width, part.height)
-    return rule.tokens(*size, detail)
 
 
 class ImageRule(msgspec.Struct, frozen=True):

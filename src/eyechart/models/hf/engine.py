@@ -158,7 +158,9 @@ class Engine:
         with torch.inference_mode(), self._decoder.on_stream():
             self._decode(beside)
         beside.shutdown(cancel_futures=True)
-        self._fail(self._list_open(), ModelError("the run has ended"))
+        begun = [row for part in self._begun for row in part.rows]
+        left = [*self._ready, *begun, *(self._batch.rows if self._batch else [])]
+        self._fail(left, ModelError("the run has ended"))
 
     def _decode(self, beside: ThreadPoolExecutor) -> None:
         """Keep prompts running, and decode tokens meanwhile."""
@@ -174,13 +176,9 @@ class Engine:
             elif self._batch is not None:
                 self._batch = self._attempt("step", self._decoder.step, self._batch)
             self._hand_over()
-            self._pause()
-
-    def _pause(self) -> None:
-        """Leave the device to the prompts that run, for a moment."""
-        until = time.monotonic() + _PAUSE_S
-        while self._begun and not self._begun[0].has_run and time.monotonic() < until:
-            time.sleep(0.005)
+            until = time.monotonic() + _PAUSE_S  # leave the device to the prompts that run, for a moment
+            while self._begun and not self._begun[0].has_run and time.monotonic() < until:
+                time.sleep(0.005)
 
     def _run_prompts(self, rows: list[Row]) -> Batch | None:
         try:
@@ -312,11 +310,6 @@ class Engine:
             self._fail(rows, err, is_fatal=True)
             if self._is_closed:
                 return
-
-    def _list_open(self) -> list[Row]:
-        """All rows without a reply."""
-        begun = [row for part in self._begun for row in part.rows]
-        return [*self._ready, *begun, *(self._batch.rows if self._batch else [])]
 
     def _fail(self, rows: Sequence[Row], err: BaseException, *, is_fatal: bool = False) -> None:
         if not isinstance(err, ModelError):

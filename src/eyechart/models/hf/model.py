@@ -107,15 +107,13 @@ class HfModel:
         if sampling.temperature > 0:
             seeded_by = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
             sampling = replace(sampling, seed=int(hashlib.sha256(seeded_by.encode()).hexdigest()[:15], 16))
-        row = Row(lambda: self._encode(request), sampling, self._encode_options(request))
+        how, texts = self._score_options, request.sample.choices
+        options = self._chat.encode_options(
+            dict(zip(texts, texts, strict=True)) if how == "letter" else texts
+        )
+        row = Row(lambda: self._encode(request), sampling, options if how else {})
         row.asked_at = started
         return row
-
-    def _encode_options(self, request: Request) -> dict[str, list[int]]:
-        how, options = self._score_options, request.sample.choices
-        if how is None:
-            return {}
-        return self._chat.encode_options({name: name for name in options} if how == "letter" else options)
 
     def _encode(self, request: Request) -> Mapping[str, Any]:
         inputs = keep_inputs(self._checkpoint, request.messages, lambda: self._chat.encode(request.messages))

@@ -67,7 +67,8 @@ def open_checkpoint(name: str, options: HfOptions) -> Checkpoint:
             hint="it needs preprocessor_config.json or processor_config.json beside its tokenizer",
         )
     tokenizer.padding_side = "left"
-    device = options.device or find_device()
+    usual = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device = options.device or usual
     return Checkpoint(where, options, config, processor, device, choose_dtype(config, options.dtype, device))
 
 
@@ -104,13 +105,6 @@ def _first_line(err: Exception) -> str:
     return f"{type(err).__name__}: {lines[0] if lines else ''}"
 
 
-def find_device() -> str:
-    """The first GPU, else the processor."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def choose_dtype(config: Any, wanted: str, device: str) -> Any:
     """As the checkpoint was saved; on a CPU, where half precision is slow, 32 bits unless told otherwise."""
     if wanted != "auto":
@@ -125,9 +119,11 @@ def load_decoder(checkpoint: Checkpoint) -> tuple[Decoder, BatchLimits]:
     if model is None:
         model = _load_model(checkpoint)
         leave_model(checkpoint, model)
-    decoder = Decoder(
-        model, pad_id=find_pad_id(checkpoint.processor), end_ids=find_end_ids(model, checkpoint)
-    )
+    tokenizer, stated = checkpoint.processor.tokenizer, model.generation_config.eos_token_id
+    ends = {tokenizer.eos_token_id, *(stated if isinstance(stated, list) else [stated])} - {None}
+    # Any token would do for padding, since the mask hides it.
+    pad_id = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    decoder = Decoder(model, pad_id=int(pad_id or 0), end_ids=set(map(int, ends)))
     return decoder, choose_limits(model, checkpoint.options.batch_size)
 
 
@@ -156,21 +152,6 @@ def _load_model(checkpoint: Checkpoint) -> Any:
     if not options.attention:
         speed_up(model, is_compiled=options.compile)
     return model
-
-
-def find_pad_id(processor: Any) -> int:
-    """The token for padding; any would do, since the mask hides it."""
-    tokenizer = processor.tokenizer
-    found = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    return int(found or 0)
-
-
-def find_end_ids(model: Any, checkpoint: Checkpoint) -> set[int]:
-    """The tokens that end a reply: the generation configuration's, and the tokenizer's."""
-    stated = model.generation_config.eos_token_id
-    ids = set(stated if isinstance(stated, list) else [stated])
-    ids.add(checkpoint.processor.tokenizer.eos_token_id)
-    return {int(one) for one in ids if one is not None}
 
 
 # A CPU gains nothing from larger batches.
