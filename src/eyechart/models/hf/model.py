@@ -107,11 +107,10 @@ class HfModel:
         if sampling.temperature > 0:
             seeded_by = f"{sampling.seed}/{request.sample.id}/{request.trial}/{len(request.messages)}"
             sampling = replace(sampling, seed=int(hashlib.sha256(seeded_by.encode()).hexdigest()[:15], 16))
-        how, texts = self._score_options, request.sample.choices
-        options = self._chat.encode_options(
-            dict(zip(texts, texts, strict=True)) if how == "letter" else texts
-        )
-        row = Row(lambda: self._encode(request), sampling, options if how else {})
+        how, texts, options = self._score_options, request.sample.choices, dict[str, list[int]]()
+        if how is not None:
+            options = self._chat.encode_options({name: name for name in texts} if how == "letter" else texts)
+        row = Row(lambda: self._encode(request), sampling, options)
         row.asked_at = started
         return row
 
