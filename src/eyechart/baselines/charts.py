@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -145,33 +145,29 @@ def _legend(sight: Sight) -> dict[str, str]:
 def _read_pie(sight: Sight) -> list[Fact]:
     """Slices of a round whole, each with the nearest word outside it or its legend key."""
     slices = [p for p in sight.figures if p.area > 0.002 * sight.width * sight.height]
-    disc = _surround(slices)
-    while len(slices) > 1 and not _is_disc(disc, slices):
-        slices = sorted(slices, key=lambda p: -p.area)[:-1]  # leave the smallest out: a legend's key
-        disc = _surround(slices)
-    if len(slices) < 2:
-        return []
-    keys, total, facts = _legend(sight), sum(p.area for p in slices), []
+    slices.sort(key=lambda p: -p.area)
+    while len(slices) > 1:
+        disc, total = _surround(slices), sum(p.area for p in slices)
+        is_round = abs(disc.width - disc.height) < 0.06 * disc.width
+        if is_round and 0.68 < total / disc.size < 0.82:  # a disc fills 0.785 of its box, less the lines
+            return [*_list_slices(slices, disc, 100 / total, sight)]
+        slices.pop()  # the smallest: a legend's key
+    return []
+
+
+def _list_slices(slices: Sequence[Patch], disc: Box, percent: float, sight: Sight) -> Iterator[Fact]:
+    keys = _legend(sight)
     for patch in slices:
-        label = keys.get(patch.colour) or _word_towards(patch, disc, sight.words)
-        share = 100 * patch.area / total
-        if label:
+        share = patch.area * percent
+        if label := keys.get(patch.colour) or _word_towards(patch, disc, sight.words):
             name = re.sub(r"[\d.,]+\s*%", "", label).strip()
-            facts.append(Fact(name, f"{share:.0f}%", share, source="pie", colour=patch.colour))
-    return facts
+            yield Fact(name, f"{share:.0f}%", share, source="pie", colour=patch.colour)
 
 
 def _surround(boxes: Sequence[Box]) -> Box:
     """The smallest box around all of them."""
-    sides = zip(*((b.x0, b.y0, -b.x1, -b.y1) for b in boxes), strict=True)
-    x0, y0, x1, y1 = map(min, sides) if boxes else (0, 0, 0, 0)
+    x0, y0, x1, y1 = (min(side) for side in zip(*((b.x0, b.y0, -b.x1, -b.y1) for b in boxes), strict=True))
     return Box(x0, y0, -x1, -y1)
-
-
-def _is_disc(around: Box, slices: Sequence[Patch]) -> bool:
-    """Whether the slices fill a disc in the box around them: 0.785 of it, less the lines between them."""
-    filled = sum(p.area for p in slices) / around.size
-    return abs(around.width - around.height) < 0.06 * around.width and 0.68 < filled < 0.82
 
 
 def _word_towards(patch: Patch, disc: Box, words: Sequence[Box]) -> str:

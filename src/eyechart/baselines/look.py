@@ -68,7 +68,10 @@ class Look(Baseline):
             return Answer(CANNOT_TELL, {"rule": "no image"})
         if not isinstance(images[0], Image):
             raise ModelError("the image was not loaded before the request")
-        sight = self._look_at(images[0])
+        sight = self._seen.get(images[0].sha256)
+        if sight is None:
+            sight = Sight(images[0].data(), reads=self.reads, measures=self.measures)
+            self._seen = dict([*self._seen.items(), (images[0].sha256, sight)][-REMEMBERED:])
         sample = request.sample
         answer = self._follow_rules(read_question(sample.question), sight, sample.choices)
         about = {} if self.reads else {"text": "not read: the ocr extra is not installed"}
@@ -92,13 +95,6 @@ class Look(Baseline):
             if letter is not None:
                 return Answer(letter, {**found.evidence, "found": found.text})
         return Answer(CANNOT_TELL, {"rule": "no rule gave an answer"})
-
-    def _look_at(self, image: Image) -> Sight:
-        sight = self._seen.get(image.sha256)
-        if sight is None:
-            sight = Sight(image.data(), reads=self.reads, measures=self.measures)
-            self._seen = dict([*self._seen.items(), (image.sha256, sight)][-REMEMBERED:])
-        return sight
 
 
 class OcrOnly(Look):

@@ -379,22 +379,16 @@ class ChatEndpoint(ABC):
 
     def encode_request(self, request: Request, more: Mapping[str, Any] = NOTHING) -> list[bytes]:
         """The body in pieces; raises if it exceeds a limit of the API."""
-        if request.more_temperature:
-            more = {**self._raise_temperature(request.more_temperature), **more}
+        own = self._parameters.get("temperature")
+        if request.more_temperature and isinstance(own, int | float):
+            raised = min(own + request.more_temperature, self.max_temperature)
+            more = {**self.build_fields({**self._parameters, "temperature": raised}, self._extra), **more}
         if request.tools:
             more = {**self.build_tools(request.tools), **more}
         pieces = self.encode_body(request.messages, more)
         if self._limits is not None and (problem := self.find_problem(request, sum(map(len, pieces)))):
             raise ModelError(problem[0], hint=problem[1])
         return pieces
-
-    def _raise_temperature(self, by: float) -> dict[str, Any]:
-        """The fields of every body with a higher temperature; none for a model called without one."""
-        own = self._parameters.get("temperature")
-        if not isinstance(own, int | float):
-            return {}
-        raised = {**self._parameters, "temperature": min(own + by, self.max_temperature)}
-        return self.build_fields(raised, self._extra)
 
     def find_problem(self, request: Request, body_bytes: int | None = None) -> tuple[str, str] | None:
         """Which limit of the API the request exceeds, and what to do about it; None if it exceeds none.

@@ -234,8 +234,10 @@ class Served(OpenAI):
         return [*program, *self.before_weights, self._weights, *address, *flags]
 
     def _explain_end(self, process: ServerProcess, when: str) -> ModelError:
+        code = process.exit_code
+        how = f"killed by signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"
         return ModelError(
-            f"{self.server} ended {when} ({process.describe_end()}): {_quote(process)}",
+            f"{self.server} ended {when} ({how}): {_quote(process)}",
             hint=f"its log is {process.log}; arguments of the server: --param serve.NAME=VALUE",
             is_fatal=True,
         )
@@ -430,11 +432,6 @@ class ServerProcess:
             process.wait()
         if self._is_own_log and process.returncode in (0, 143):
             self.log.unlink(missing_ok=True)
-
-    def describe_end(self) -> str:
-        """How it ended, for a message."""
-        code = self.exit_code
-        return f"killed by signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"
 
     def read_tail(self) -> list[str]:
         """The last lines of the log that say something, the command's own among them."""

@@ -125,17 +125,13 @@ def split_spec(spec: str) -> tuple[str, str]:
     if provider and slash and not name:
         raise UsageError(f"{spec!r} has no model name", hint=f"write it as {provider}/NAME")
     if not slash or not provider:
+        vendor = next((ours for family, ours in _ALSO_CALLED.items() if family in spec.lower()), "openai")
         raise UsageError(
             f"the model {spec!r} has no provider",
-            hint=f"write it as provider/name, e.g. {_guess_vendor(spec)}/{spec or 'gpt-4o'}; "
+            hint=f"write it as provider/name, e.g. {vendor}/{spec or 'gpt-4o'}; "
             f"providers: {', '.join(models.names())}",
         )
     return provider, name
-
-
-def _guess_vendor(name: str) -> str:
-    """The provider of a model that is named without one."""
-    return next((ours for family, ours in _ALSO_CALLED.items() if family in name.lower()), "openai")
 
 
 # Names that people use for providers of ours.
