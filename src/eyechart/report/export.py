@@ -171,8 +171,12 @@ def write_xlsx(
         if summary is not None:
             _add_table(book, "summary", _summary_rows(summary))
         _add_samples(book, to_rows(results, price))
-        if notes := list(_notes(book)):
-            _add_table(book, "notes", [["note", "cells"], *notes])
+        notes: list[list[Cell]] = [
+            [f"cells longer than {MAX_CHARACTERS:,} characters, cut; whole in the other exports", book.n_cut],
+            ["cells with control characters, replaced by visible symbols", book.n_replaced],
+        ]
+        if book.n_cut or book.n_replaced:
+            _add_table(book, "notes", [["note", "cells"], *(note for note in notes if note[1])])
 
 
 def _add_table(book: Workbook, name: str, rows: Iterable[list[Cell]]) -> None:
@@ -204,17 +208,6 @@ def _add_samples_sheet(book: Workbook, name: str, columns: tuple[str, ...]) -> A
         sheet.set_column(index, index, 40 if column in _WIDE else 12)
     book.write_row(sheet, 0, columns, is_heading=True)
     return sheet
-
-
-def _notes(book: Workbook) -> Iterator[list[Cell]]:
-    """How many cells were cut or changed, if any."""
-    if book.n_cut:
-        yield [
-            f"cells longer than {MAX_CHARACTERS:,} characters, cut; whole in the other exports",
-            book.n_cut,
-        ]
-    if book.n_replaced:
-        yield ["cells with control characters, replaced by visible symbols", book.n_replaced]
 
 
 def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:

@@ -132,9 +132,8 @@ class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self) -> str:
         parts = [f"{self.calls:,} call{'s' * (self.calls != 1)}"]
-        parts += [f"{self.cached:,} cached"] if self.cached else []
-        parts += [f"{self.failed:,} failed"] if self.failed else []
-        parts += [f"{self.unreadable:,} unreadable"] if self.unreadable else []
+        counts = {"cached": self.cached, "failed": self.failed, "unreadable": self.unreadable}
+        parts += [f"{n:,} {name}" for name, n in counts.items() if n]
         parts += [f"{format_usd(self.cost)} USD"] if self.cost else []
         return f"judge {self.model}: {', '.join(parts)}"
 

@@ -96,32 +96,22 @@ def compute_metrics(name: str, results: Iterable[Result]) -> Metrics:
         return Metrics(**named, problem="no group of rows has a score for each of its rows")
     columns = _Columns(clusters)
     table = _combine(aggregate, columns.add_up(columns.weights))
-    drawn = _resample(aggregate, columns)
-    spread = drawn.pop(ALL, {})
-    method = f"bootstrap over {len(clusters):,} clusters" if spread else ""
-    limits = _Limits(aggregate, trials)
-    top = spread.get(aggregate.headline)
-    if top and limits.widen(top, ALL, aggregate.headline, len(clusters)) != top:
-        method = f"wilson with {len(clusters):,} clusters"
+    drawn, limits, n = _resample(aggregate, columns), _Limits(aggregate, trials), len(clusters)
+    widened: dict[str, dict[str, tuple[float, float]]] = {}
+    for group, spread in drawn.items():
+        n_rows = None if group == ALL else table.get(group, {}).get("n")
+        n_units = min(n, int(n_rows or n))  # a group has one cluster per row at most
+        widened[group] = {name: limits.widen(ends, group, name, n_units) for name, ends in spread.items()}
+    headline, top = aggregate.headline, widened.pop(ALL, {})
+    method = f"bootstrap over {n:,} clusters" if top else ""
+    if headline in top and top[headline] != drawn[ALL][headline]:
+        method = f"wilson with {n:,} clusters"
     overall = {
-        name: Metric(
-            value=value,
-            ci95=None
-            if value is None or name not in spread
-            else limits.widen(spread[name], ALL, name, len(clusters)),
-        )
+        name: Metric(value=value, ci95=None if value is None else top.get(name))
         for name, value in table.get(ALL, {}).items()
     }
     by = {group: values for group, values in table.items() if group != ALL}
-    by_ci95 = {
-        group: {
-            # a group has one cluster per row at most
-            name: limits.widen(ends, group, name, min(len(clusters), int(values.get("n") or len(clusters))))
-            for name, ends in drawn.get(group, {}).items()
-        }
-        for group, values in by.items()
-        if aggregate.has_group_intervals
-    }
+    by_ci95 = {group: widened.get(group, {}) for group in by if aggregate.has_group_intervals}
     return Metrics(**named, overall=overall, by=by, by_ci95=by_ci95, method=method)
 
 

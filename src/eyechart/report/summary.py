@@ -320,27 +320,23 @@ def find_unread(
         of=sum(n for outcome, n in outcomes.items() if outcome in SCORED),
         outcomes=counts,
         rule=scorer,
-        help=tuple(_list_help(counts, scorer, manifest, shlex.quote(run), has_fields=has_fields)),
+        help=_list_help(counts, scorer, manifest, shlex.quote(run), has_fields=has_fields),
     )
 
 
 def _list_help(
     counts: Mapping[str, int], scorer: str, manifest: Mapping[str, Any], run: str, *, has_fields: bool
-) -> Iterator[str]:
-    is_helped = "truncated" in counts
-    if is_helped:
-        yield "--max-tokens N allows longer replies"
+) -> tuple[str, ...]:
+    helped = ["--max-tokens N allows longer replies"] if "truncated" in counts else []
     if counts.keys() != {"truncated"}:
         with_judge = _find(str(manifest.get("judged_scorer") or scorer))
         if isinstance(with_judge, JudgedScorer) and not manifest.get("judge") and not has_fields:
-            is_helped = True
-            yield f"eyechart score {run} --judge MODEL asks a judge about them"
+            helped.append(f"eyechart score {run} --judge MODEL asks a judge about them")
         if getattr(_find(scorer), "parity", ""):
-            is_helped = True
             name = "choice" if scorer.startswith("choice") else "default"
-            yield f"eyechart score {run} --scorer {name} reads them by eyechart's own rules, at no cost"
-    if not is_helped:
-        yield f"eyechart show {run} --outcome {','.join(counts)} lists them"
+            own = f"eyechart score {run} --scorer {name} reads them by eyechart's own rules, at no cost"
+            helped.append(own)
+    return tuple(helped or [f"eyechart show {run} --outcome {','.join(counts)} lists them"])
 
 
 def _find(name: str) -> Any:
