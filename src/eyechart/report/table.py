@@ -7,7 +7,7 @@ below the table; names are wrapped last.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _GAP = 2  # blank columns between two columns
 _MIN_HEADING = 10  # a heading is broken to the width of its column, but not to less
 _STYLES = {
+    "score %": "bold",
+    "chance": "dim",
+    "pending": "dim",
     "correct": "green",
     "partial": "yellow",
     "failed": "red",
@@ -64,8 +67,8 @@ def make_run_table(summary: Summary, *, with_shrunk: bool = False) -> Renderable
 
 def lay_out_run(summary: Summary, *, with_shrunk: bool = False) -> PlainTable:
     """The table alone, for a terminal or a notebook."""
-    rows = [_Row("overall", summary.overall, "bold")]
-    rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    rows = [_Row("overall", _describe(summary.overall), "bold")]
+    rows += [_Row(_make_name(name), _describe(group), "dim", 2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
@@ -74,8 +77,8 @@ def lay_out_run(summary: Summary, *, with_shrunk: bool = False) -> PlainTable:
         named = summary.by.get(f"{key.removesuffix('_id')}_name") if key.endswith("_id") else None
         if named and sorted(group.n for group in named.values()) == sorted(one.n for one in groups.values()):
             continue
-        rows.append(_Row(_make_name(key), None, "italic"))
-        rows += [_Row(_make_name(value), group, indent=2) for value, group in groups.items()]
+        rows.append(_Row(_make_name(key), {}, "italic"))
+        rows += [_Row(_make_name(value), _describe(group), indent=2) for value, group in groups.items()]
     hidden = frozenset[str]() if with_shrunk else frozenset({_SHRUNK})
     return _draw_rows(rows, "", hidden=hidden, min_name=_MIN_NAME)
 
@@ -178,11 +181,12 @@ def _run_rows(runs: Sequence[Summary], names: Sequence[str]) -> list[_Row]:
     """Chance first, as the floor for the scores: that of the run with the most samples."""
     rows: list[_Row] = []
     largest = max(runs, key=lambda run: run.n)
-    if largest.overall.chance is not None:
-        rows.append(_Row("(chance)", largest.overall, "dim", is_chance=True))
+    if (chance := largest.overall.chance) is not None:
+        empty = dict.fromkeys(_describe(largest.overall), "")
+        rows.append(_Row("(chance)", {**empty, "score %": format_percent(chance)}, "dim"))
     for name, run in zip(names, runs, strict=True):
-        rows.append(_Row(_make_name(name), run.overall))
-        rows += [_Row(_make_name(name), group, "dim", indent=2) for name, group in run.also.items()]
+        rows.append(_Row(_make_name(name), _describe(run.overall)))
+        rows += [_Row(_make_name(name), _describe(group), "dim", 2) for name, group in run.also.items()]
     return rows
 
 
@@ -367,73 +371,50 @@ class PlainTable:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of a table of scores; a heading if it has no group."""
+    """A line of a table of scores: its cells by heading; without any, a heading of the lines below."""
 
     name: str
-    group: Group | None
+    cells: Mapping[str, str]
     style: str = ""
     indent: int = 0
-    is_chance: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    heading: str
-    cell: Callable[[Group], str]
-    style: str = ""
+def _describe(group: Group) -> dict[str, str]:
+    """The cells of a group by heading, in the order of the columns; 0 or empty: there is nothing to show."""
+    return {
+        "n": f"{group.n:,}",
+        "score %": format_percent(group.score),
+        "95 % interval": format_range(group.ci95),
+        _SHRUNK: "" if group.shrunk is None else format_percent(group.shrunk),
+        "clusters": f"{group.n_clusters:,}" * (group.n_clusters < group.n_scored),
+        "worst–best": format_range(group.bounds) if group.is_bounded_apart else "",
+        "chance": format_percent(group.chance),
+        **{outcome: f"{group.outcomes[outcome]:,}" for outcome in OUTCOMES},
+        "pending": f"{group.pending:,}",
+    }
 
 
 def _draw_rows(
     rows: Sequence[_Row], name_heading: str, *, hidden: frozenset[str], min_name: int | None = None
 ) -> PlainTable:
     """The columns that have something to show. With `min_name`, the first row has the values left out."""
-
-    def write(column: _Column, row: _Row) -> str:
-        if row.group is None:
-            return ""
-        if row.is_chance:
-            return format_percent(row.group.chance) if column.heading == "score %" else ""
-        return column.cell(row.group)
-
-    columns = [
-        column
-        for column in _COLUMNS
-        if column.heading not in hidden
-        if column.heading in _ALWAYS_SHOWN
-        or any(column.cell(row.group).strip("0.") for row in rows if row.group)
+    shown = [
+        heading
+        for heading in rows[0].cells
+        if heading not in hidden
+        if heading in _ALWAYS_SHOWN or any(row.cells.get(heading, "").strip("0.") for row in rows)
     ]
     styles = {
-        (number, place): f"{column.style if column else ''} {row.style}".strip()
+        (number, place): f"{_STYLES.get(heading, '')} {row.style}".strip()
         for number, row in enumerate(rows)
-        for place, column in enumerate([None, *columns])
+        for place, heading in enumerate(["", *shown])
     }
-    whole = rows[0].group if rows and min_name is not None else None
     return PlainTable(
-        columns=[name_heading, *(column.heading for column in columns)],
-        rows=[[row.name, *(write(column, row) for column in columns)] for row in rows],
+        columns=[name_heading, *shown],
+        rows=[[row.name, *(row.cells.get(heading, "") for heading in shown)] for row in rows],
         indents=[row.indent for row in rows],
         styles=styles,
         optional=_DROP_ORDER,
         min_first=min_name,
-        facts={column.heading: column.cell(whole) or "—" for column in columns} if whole else {},
+        facts={} if min_name is None else {name: rows[0].cells[name] or "—" for name in shown},
     )
-
-
-def _outcome_column(outcome: Outcome) -> _Column:
-    def cell(group: Group) -> str:
-        return f"{group.outcomes[outcome]:,}"
-
-    return _Column(outcome, cell, _STYLES.get(outcome, ""))
-
-
-_COLUMNS = (
-    _Column("n", lambda group: f"{group.n:,}"),
-    _Column("score %", lambda group: format_percent(group.score), "bold"),
-    _Column("95 % interval", lambda group: format_range(group.ci95)),
-    _Column(_SHRUNK, lambda group: "" if group.shrunk is None else format_percent(group.shrunk)),
-    _Column("clusters", lambda group: f"{group.n_clusters:,}" * (group.n_clusters < group.n_scored)),
-    _Column("worst–best", lambda group: format_range(group.bounds) if group.is_bounded_apart else ""),
-    _Column("chance", lambda group: format_percent(group.chance), "dim"),
-    *map(_outcome_column, OUTCOMES),
-    _Column("pending", lambda group: f"{group.pending:,}", "dim"),
-)
