@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
 from eyechart.report import export
-from eyechart.report.export import write_sheet
+from eyechart.report.export import open_sheet
 from eyechart.terminal import escape_controls
 from report.test_xlsx import as_excel_shows
 
@@ -23,6 +23,12 @@ def read(path: Path) -> list[list[Any]]:
         return [[as_excel_shows(cell) for cell in row] for row in page.iter_rows(values_only=True)]
     finally:
         book.close()
+
+
+def write_sheet(columns: list[str], rows: list[list[Any]], path: Path) -> None:
+    with open_sheet(columns, path) as add:
+        for cells in rows:
+            add(cells)
 
 
 def test_numbers_are_numbers_and_text_is_text(tmp_path: Path) -> None:

@@ -307,13 +307,6 @@ def open_sheet(columns: Sequence[str], path: str | Path, *, cut_hint: str = "") 
         print_note(f"eyechart: {note}\n  hint: {cut_hint}")
 
 
-def write_sheet(columns: Sequence[str], rows: Iterable[Sequence[Cell]], path: str | Path) -> None:
-    """Write a table as a workbook of one sheet."""
-    with open_sheet(columns, path) as add:
-        for cells in rows:
-            add(cells)
-
-
 @contextmanager
 def open_workbook(path: str | Path) -> Iterator[Workbook]:
     """A workbook to fill row by row in little memory; at the end of the block it is moved to `path`."""

@@ -406,27 +406,25 @@ def compute_person_check(
     Every scored reply counts by its points, so that the raw score is the run's (with several trials: the mean
     over all of them). Replies to one sample, and samples of one cluster, count as one unit.
     """
-    values: list[float] = []
-    weights: list[float] = []
-    clusters: list[str] = []
+    scored: list[tuple[float, float, str]] = []  # value, weight, cluster
     checked: list[tuple[Key, float, float, float, str]] = []  # value, the person's, weight, cluster
     for result in results:
         value, weight = compute_credit(result), result.sample.weight
         if value is None or result.reply is None or not weight:
             continue
         key, cluster = (result.sample.id, result.trial), result.cluster or result.sample.id
-        values.append(value)
-        weights.append(weight)
-        clusters.append(cluster)
+        scored.append((value, weight, cluster))
         label = labels.get(key)
         if label is not None and label.reply in ("", hash_reply(result.reply)):
             checked.append((key, value, label.value, weight, cluster))
     found = stats.compute_agreement(
         [is_right(one[1]) for one in checked], [is_right(one[2]) for one in checked]
     )
-    raw = stats.interval(values, weights, clusters)
-    if found is None or raw is None:
+    if found is None:
         return None
+    values, weights, clusters = zip(*scored, strict=True)
+    raw = stats.interval(values, weights, clusters)
+    assert raw is not None, "something was checked"
     average = sum(weights) / len(weights)
     corrected = None
     if len(checked) >= _MIN_CHECKED:

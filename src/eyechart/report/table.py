@@ -155,7 +155,15 @@ def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
         parts.append(Text(to_one_line(benchmark), style="bold"))
         hidden = frozenset({"chance", _SHRUNK})
         names = label_models([run.model for run in runs], [run.run for run in runs])
-        parts.append(_draw_rows(_run_rows(runs, names), "model", hidden=hidden))
+        rows: list[_Row] = []
+        largest = max(runs, key=lambda run: run.n).overall
+        if largest.chance is not None:  # as the floor for the scores
+            empty = dict.fromkeys(_describe(largest), "")
+            rows.append(_Row("(chance)", {**empty, "score %": format_percent(largest.chance)}, "dim"))
+        for name, run in zip(names, runs, strict=True):
+            rows.append(_Row(_make_name(name), _describe(run.overall)))
+            rows += [_Row(_make_name(name), _describe(group), "dim", 2) for name, group in run.also.items()]
+        parts.append(_draw_rows(rows, "model", hidden=hidden))
         lines = [f"{name}: {line}" for name, run in zip(names, runs, strict=True) for line in run.remarks]
         parts += [Text(to_one_line(line)) for line in lines]
         methods = dict.fromkeys(run.overall.method for run in runs if run.overall.method)
@@ -175,19 +183,6 @@ def label_models(models: Sequence[str], folders: Sequence[str]) -> list[str]:
         f"{model} ({end})" if end and models.count(model) > 1 else model
         for model, end in zip(models, ends, strict=True)
     ]
-
-
-def _run_rows(runs: Sequence[Summary], names: Sequence[str]) -> list[_Row]:
-    """Chance first, as the floor for the scores: that of the run with the most samples."""
-    rows: list[_Row] = []
-    largest = max(runs, key=lambda run: run.n)
-    if (chance := largest.overall.chance) is not None:
-        empty = dict.fromkeys(_describe(largest.overall), "")
-        rows.append(_Row("(chance)", {**empty, "score %": format_percent(chance)}, "dim"))
-    for name, run in zip(names, runs, strict=True):
-        rows.append(_Row(_make_name(name), _describe(run.overall)))
-        rows += [_Row(_make_name(name), _describe(group), "dim", 2) for name, group in run.also.items()]
-    return rows
 
 
 def list_notes(summary: Summary) -> Iterator[str]:
@@ -253,10 +248,8 @@ def list_spent(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a run took, from its summary as JSON has it: for tables and pages."""
     requests, tokens, cost = summary.get("requests") or {}, summary.get("tokens") or {}, summary.get("cost")
     if any(requests.values()):
-        extras = [f"{requests['retried']:,} retried"] if requests.get("retried") else []
-        known = f"{requests.get('cached', 0):,} known already"
-        extras += [known] if requests.get("cached") else []
-        extras += [f"{requests['judge']:,} more to the judge"] if requests.get("judge") else []
+        words = {"retried": "retried", "cached": "known already", "judge": "more to the judge"}
+        extras = [f"{requests[name]:,} {said}" for name, said in words.items() if requests.get(name)]
         sent = requests.get("sent", 0)
         more = f" ({', '.join(extras)})" if extras else ""
         yield "requests", f"{sent:,} request{'s' * (sent != 1)}{more}"
