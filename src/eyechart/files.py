@@ -181,7 +181,11 @@ def to_json_value(value: Any) -> Any:
 
 
 def list_values(thing: object, names: Iterable[str]) -> dict[str, Any]:
-    """Attributes by name, as reading their JSON gives them; values may have a `to_json` of their own."""
+    """Attributes by name, as reading their JSON gives them; values may have a `to_json` of their own.
+
+    >>> list_values(range(1, 3), ("start", "stop"))
+    {'start': 1, 'stop': 2}
+    """
     return {name: _to_plain(getattr(thing, name)) for name in names}
 
 

@@ -233,6 +233,16 @@ def test_no_folder_of_this_machine_is_in_the_page(tmp_path: Path) -> None:
     assert found["b0"][0]["meta"]["source"] == "scan.txt"
 
 
+@pytest.mark.parametrize("n", [2, 40])
+def test_no_folder_is_in_the_columns_of_a_sample_however_many_there_are(tmp_path: Path, n: int) -> None:
+    place = str(tmp_path / "scan.txt")
+    meta = {"source": place, "parts": [place, 1], **{f"column-{number}": number for number in range(n)}}
+    found = write_page(tmp_path / "r.html", [result(0, meta=meta)])
+    shown = found["b0"][0]["meta"]
+    assert (shown["source"], shown["parts"], shown["column-0"]) == ("scan.txt", '["scan.txt", 1]', 0)
+    assert len(shown) == min(n + 2, 30)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -12,6 +12,7 @@ are shortened in the middle where all replies together would exceed `MAX_CHARS`.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -377,21 +378,20 @@ def _cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {more:,} characters …]\n{text[head + more :]}"
 
 
-def _limit_meta(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The columns of the data set, long values shortened, absolute paths without their folders."""
-    if len(meta) <= _MAX_META and all(
-        (kind := type(value)) is int or kind is float or (kind is str and len(value) <= _META_CHARS)
-        for value in meta.values()
-    ):
-        return {
-            key: hide_folders(value) if isinstance(value, str) and is_path(value) else value
-            for key, value in meta.items()
-        }
+def _limit_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The first columns of the data set, long values shortened, absolute paths without their folders."""
     return {
-        str(key): _shorten(value if isinstance(value, str) else to_json_text(value), _META_CHARS)
-        for key, value in list(meta.items())[:_MAX_META]
+        str(key): value if type(value) in (int, float) else _show_cell(value)
+        for key, value in itertools.islice(meta.items(), _MAX_META)
         if value is not None
     }
+
+
+def _show_cell(value: Any) -> str:
+    if not isinstance(value, str):
+        return _shorten(hide_folders(to_json_text(value)), _META_CHARS)
+    shown = hide_folders(value) if is_path(value) else value
+    return shown if len(shown) <= _META_CHARS else _shorten(shown, _META_CHARS)
 
 
 def _shorten(text: str, limit: int) -> str:
@@ -430,6 +430,10 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
     summary = facts.summary
     overall = summary.overall
     levels = [Level(name="chance", score=overall.chance)] if overall.chance is not None else []
+    trials = []
+    if (over := summary.trials) is not None:
+        trials.append(f"{100 * over.mean:.1f} ± {100 * over.std:.1f} over {over.k} trials")
+        trials += [f"{name} {100 * value:.1f} %" for name, value in over.list_facts()]
     return {
         "benchmark": summary.benchmark,
         "model": hide_folders(summary.model),
@@ -440,12 +444,7 @@ def describe_run(facts: RunFacts, samples: SampleBlocks) -> dict[str, Any]:
         "by": summary.to_json()["by"],
         "levels": [*levels, *facts.levels],
         "notes": [hide_folders(one) for one in (*facts.notes, *summary.remarks)],
-        "trials": [
-            f"{100 * trials.mean:.1f} ± {100 * trials.std:.1f} over {trials.k} trials",
-            *(f"{name} {100 * value:.1f} %" for name, value in trials.list_facts()),
-        ]
-        if (trials := summary.trials)
-        else [],
+        "trials": trials,
         "metrics": [
             *list_metrics(summary, with_table=False),
             *(summary.looks.lines() if summary.looks else ()),
