@@ -115,13 +115,9 @@ class Difference:
         return {**found, "flipped": flipped} if with_flips else found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(ComparedRun, frozen=True, kw_only=True):
     """A run's place among the compared runs."""
 
-    run: str
-    model: str
-    label: str
     score: float
     ci95: tuple[float, float]
     rank: int
@@ -303,9 +299,7 @@ def _rank_runs(
         ranks = {run: (one, one) if pairs[0].is_distinguishable else (1, 2) for run, one in rank.items()}
     return [
         Standing(
-            run=one.run,
-            model=one.model,
-            label=one.label,
+            **msgspec.structs.asdict(one),
             score=scores[one.run].mean,
             ci95=(scores[one.run].low, scores[one.run].high),
             rank=rank[one.run],

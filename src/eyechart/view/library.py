@@ -69,10 +69,8 @@ class Library:
             kept = self._lines.get(folder)
             if kept is None or kept[0] != sign:
                 line = list_run(folder, self.root, locked)
-                kept = self._lines[folder] = (
-                    sign,
-                    replace(line, name=_make_name(line.name), model=hide_folders(line.model)),
-                )
+                line = replace(line, name=_make_name(line.name), model=hide_folders(line.model))
+                kept = self._lines[folder] = (sign, line)
             lines.append(kept[1])
         found = sorted(tell_apart(lines), key=lambda run: (-run.changed, run.name))
         self._looked = (time.monotonic(), found)
