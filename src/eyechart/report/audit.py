@@ -16,26 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+from rich.console import RenderableType
 from rich.text import Text
 
 from eyechart import stats
 from eyechart.files import list_values, to_json_value
 from eyechart.report.choices import LetterBias
-from eyechart.report.compare import format_p, format_points, format_signed
+from eyechart.report.compare import ALPHA, format_p, format_points, format_signed
 from eyechart.report.counting import RIGHT, compute_credit
 from eyechart.report.table import PlainTable, format_percent, format_range
 from eyechart.types import Result
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 IMAGE = "image"
 BLIND = "none"
 TEXT_MODEL = "text-model"
-ALPHA = 0.05
 _WITHOUT = {  # in the verdict
     "none": "without it",
     "blank": "with a blank image",

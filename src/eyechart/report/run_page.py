@@ -19,11 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from eyechart.data.images.boxes import Box, describe_boxes, read_boxes
+from eyechart.data.images.loading import ImageLoader
 from eyechart.models.prices import Price, format_usd
 from eyechart.report.choices import LetterPairs
 from eyechart.report.conditions import hide_folders, is_path
@@ -36,9 +37,6 @@ from eyechart.report.summary import Summary, Thoughts
 from eyechart.report.table import list_metric_cells, list_metrics, list_spent
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
-
-if TYPE_CHECKING:
-    from eyechart.data.images.loading import ImageLoader
 
 MAX_CHARS = 60_000_000  # of all replies in a page
 _LEAST_CHARS, _MOST_CHARS = 600, 20_000  # of one reply
