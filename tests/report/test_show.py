@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.models.prices import Price
-from eyechart.report.reasons import explain_outcome
+from eyechart.report.rows import explain_outcome
 from eyechart.report.show import make_samples_table, show_json, show_sample
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage

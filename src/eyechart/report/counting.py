@@ -10,6 +10,7 @@ import copy
 import hashlib
 import itertools
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +23,8 @@ from eyechart.errors import UsageError, join_names
 from eyechart.files import list_values, to_json_value
 from eyechart.registry import suggest_name
 from eyechart.report.choices import compute_chance
-from eyechart.report.reasons import SpeedCounter
 from eyechart.stats.intervals import add_in_order, measure_overlap
-from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
+from eyechart.types import OUTCOMES, Outcome, Reply, Result, Sample, Usage
 
 RIGHT = 0.5  # a value from here on counts as right, where only right and wrong are told apart
 NO_GROUPS = "none"  # as a key: no groups
@@ -394,6 +394,62 @@ class _Asked(msgspec.Struct):
     failed: int = 0  # failed, without a verdict
     has_reply: bool = False
     has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+
+
+class SpeedCounter:
+    """The times of all replies that have them: 24 bytes each."""
+
+    def __init__(self) -> None:
+        self._latency_s, self._first_s, self._rate = array("d"), array("d"), array("d")
+
+    def add(self, reply: Reply) -> None:
+        if reply.first_token_s is None:
+            return
+        self._latency_s.append(reply.latency_s)
+        self._first_s.append(reply.first_token_s)
+        if (rate := reply.tokens_per_s) is not None:
+            self._rate.append(rate)
+
+    def close(self) -> dict[str, Any] | None:
+        """Medians, and what the slowest twentieth of the replies exceeds; of tokens per second, stays below.
+
+        None if no reply has the time of its first words.
+        """
+        if not self._first_s:
+            return None
+        return {
+            "n": len(self._first_s),
+            "first_token_s": {"p50": _quantile(self._first_s, 0.5), "p95": _quantile(self._first_s, 0.95)},
+            "tokens_per_s": {"p50": _quantile(self._rate, 0.5), "p5": _quantile(self._rate, 0.05)}
+            if self._rate  # else the endpoint counts no tokens, or each reply has one
+            else None,
+            "latency_s": {"p50": _quantile(self._latency_s, 0.5), "p95": _quantile(self._latency_s, 0.95)},
+        }
+
+
+def describe_speeds(speed: Mapping[str, Any]) -> str:
+    """What a `SpeedCounter` found, on one line.
+
+    >>> first, rate, whole = {"p50": 0.21, "p95": 0.5}, {"p50": 61.24, "p5": 30}, {"p50": 2.5, "p95": 4}
+    >>> describe_speeds({"n": 80, "first_token_s": first, "tokens_per_s": rate, "latency_s": whole})
+    'first token 0.21 s (p95 0.50), 61.2 tokens/s (p5 30.0), whole reply 2.50 s (p95 4.00)'
+    """
+    rate = speed["tokens_per_s"]
+    parts = [
+        "first token {p50:.2f} s (p95 {p95:.2f})".format(**speed["first_token_s"]),
+        "{p50:.1f} tokens/s (p5 {p5:.1f})".format(**rate) if rate else "",
+        "whole reply {p50:.2f} s (p95 {p95:.2f})".format(**speed["latency_s"]),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """The value that this share of all does not exceed.
+
+    >>> [_quantile([4, 1, 3, 2], share) for share in (0.05, 0.5, 0.95)]
+    [1, 2, 4]
+    """
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def is_open(result: Result) -> bool:

@@ -19,8 +19,7 @@ from typing import IO, Any, TypeAlias
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.files import atomic_write
 from eyechart.models.prices import Price
-from eyechart.report.counting import Group
-from eyechart.report.reasons import describe_speeds
+from eyechart.report.counting import Group, describe_speeds
 from eyechart.report.rows import (
     FRACTIONS,
     INTEGERS,

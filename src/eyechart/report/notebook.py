@@ -15,7 +15,7 @@ from eyechart.errors import EyechartError
 from eyechart.report.compare import Comparison
 from eyechart.report.comparison_table import list_notes as list_comparison_notes
 from eyechart.report.comparison_table import make_tables
-from eyechart.report.reasons import explain_outcome
+from eyechart.report.rows import explain_outcome
 from eyechart.report.summary import Summary
 from eyechart.report.table import PlainTable, format_percent, lay_out_run, list_metrics, list_notes
 from eyechart.terminal import escape_controls

@@ -31,8 +31,7 @@ from eyechart.report.conditions import hide_folders, is_path
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
 from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
 from eyechart.report.page import PageWriter, open_page
-from eyechart.report.reasons import describe_speed, explain_outcome
-from eyechart.report.rows import compute_cost, get_facts, to_json_text
+from eyechart.report.rows import compute_cost, describe_speed, explain_outcome, get_facts, to_json_text
 from eyechart.report.summary import Summary, Thoughts
 from eyechart.report.table import list_metric_cells, list_metrics, list_spent
 from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images

@@ -21,8 +21,7 @@ from eyechart.errors import UsageError
 from eyechart.models.prices import Price, format_usd
 from eyechart.readers.objects import list_fields, pair_values, read_object
 from eyechart.report.looks import covers, list_crops, list_golds, read_look, tell_reply
-from eyechart.report.reasons import describe_speed, explain_outcome
-from eyechart.report.rows import compute_cost, to_json_text, to_record
+from eyechart.report.rows import compute_cost, describe_speed, explain_outcome, to_json_text, to_record
 from eyechart.store.reader import Call
 from eyechart.terminal import escape_controls, to_one_line
 from eyechart.types import Reply, Result, Sample

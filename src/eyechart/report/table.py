@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart.models.prices import format_usd
-from eyechart.report.counting import Group
+from eyechart.report.counting import Group, describe_speeds
 from eyechart.report.live import format_duration
-from eyechart.report.reasons import describe_speeds
 from eyechart.report.summary import Summary
 from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome

@@ -26,8 +26,7 @@ from eyechart.report.compare import Comparison, format_signed
 from eyechart.report.conditions import REPLACED, hide_folders
 from eyechart.report.counting import RIGHT, name_group
 from eyechart.report.looks import list_turns, read_look, tell_crop
-from eyechart.report.reasons import describe_speed
-from eyechart.report.rows import to_json_text
+from eyechart.report.rows import describe_speed, to_json_text
 from eyechart.report.run_page import describe_result, list_thoughts
 from eyechart.report.table import format_percent, format_range, list_spent
 from eyechart.runs.comparison import compare_runs
