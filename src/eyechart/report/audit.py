@@ -150,22 +150,18 @@ def compare_conditions(
     return found
 
 
-def compute_interval(questions: AuditedQuestions, condition: str) -> stats.Interval | None:
-    """The mean of a condition over its scored questions, with its interval."""
-    found, values = stats.Moments(), questions.values[condition]
-    for value, weight, cluster in zip(values, questions.weights, questions.clusters, strict=True):
+def compute_interval(
+    questions: AuditedQuestions, condition: str, *, of_chance: bool = False
+) -> stats.Interval | None:
+    """The mean of a condition over its scored questions, with its interval; or of what guessing scores."""
+    found = stats.Moments()
+    rows = zip(
+        questions.values[condition], questions.chances, questions.weights, questions.clusters, strict=True
+    )
+    for value, chance, weight, cluster in rows:
         if value is not None:
-            found.add(value, weight, cluster)
+            found.add(chance if of_chance else value, weight, cluster)
     return found.interval()
-
-
-def compute_mean_chance(questions: AuditedQuestions) -> float | None:
-    """What guessing scores on the questions that have a score with the image."""
-    found, values = stats.Moments(), questions.values[IMAGE]
-    for chance, weight, value in zip(questions.chances, questions.weights, values, strict=True):
-        if value is not None:
-            found.add(chance, weight)
-    return found.mean
 
 
 def find_blind_solvable(questions: AuditedQuestions, condition: str = BLIND) -> tuple[str, ...]:

@@ -291,7 +291,8 @@ def count_audit(runs: Mapping[str, Sequence[Run]]) -> report.AuditNumbers:
     conditions = report.compare_conditions(questions, folders)
     blind = report.find_blind_solvable(questions)
     rotated = runs.get("rotations", (image,))[0]
-    chance = report.compute_mean_chance(questions)
+    guessed = report.compute_interval(questions, IMAGE, of_chance=True)
+    chance = guessed.mean if guessed else None
     return report.AuditNumbers(
         n=len(questions.ids),
         chance=chance,

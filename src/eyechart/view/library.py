@@ -27,13 +27,12 @@ from eyechart.runs.audit import AUDIT_NAME, BLIND_NAME
 from eyechart.runs.listing import ListedRun, find_folders, find_locked, is_running, list_run, tell_apart
 from eyechart.runs.results import Run
 from eyechart.store.browse import SampleList
-from eyechart.store.folder import SUMMARY_NAME
+from eyechart.store.folder import REPORT_NAME, SUMMARY_NAME
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Result
 
 T = TypeVar("T")
-REPORT_NAME = "report.html"
-DOWNLOADS = (SUMMARY_NAME, REPORT_NAME)
+DOWNLOADS = {SUMMARY_NAME: "application/json", REPORT_NAME: "application/octet-stream"}  # with their types
 _LOOK_EVERY_S = 0.5  # folders are not walked more often
 _KEPT = 32  # opened runs, lists of samples, comparisons
 

@@ -50,7 +50,7 @@ from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.inputs import count_images, load_sent_image
 from eyechart.runs.pages import write_html, write_runs_html
 from eyechart.store.folder import remove_run
-from eyechart.view.library import Library, NotFound
+from eyechart.view.library import DOWNLOADS, Library, NotFound
 from eyechart.view.pages import HERE, Choice, Pages, clean_query, read_number
 
 PORT = 2020
@@ -248,12 +248,11 @@ class _Answers:
     def download(self, request: Any) -> Response:
         """A file of a run, always as an attachment: nothing in it runs on this site."""
         file, name = request.path_params["file"], request.path_params["name"]
-        types = {"summary.json": "application/json", "report.html": "application/octet-stream"}
-        if file in types:
+        if file in DOWNLOADS:
             path = self.library.find_file(name, file)
             if path is None:
                 raise NotFound(f"{name} has no {file}", hint="a run writes it at its end")
-            return FileResponse(path, media_type=types[file], filename=file)
+            return FileResponse(path, media_type=DOWNLOADS[file], filename=file)
         if file != "samples.csv":
             raise NotFound(f"no file {file!r} to download")
         run = self.library.open(name)
