@@ -186,8 +186,6 @@ replace(
 
 # -- The judge's verdict: JSON with the answer and a score
 
-_CHARXIV_TRIES = 10
-
 
 @official_judged("charxiv", version="1", needs_judge=True)
 def score_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
@@ -196,7 +194,7 @@ def score_charxiv(reply: Reply, sample: Sample) -> Judging[Score]:
     As published, bad JSON is asked for again up to ten times, and an object without the keys is not.
     """
     found, said = yield from ask_judge(
-        reply, sample, "charxiv", read_charxiv, tries=_CHARXIV_TRIES, warmer=0,
+        reply, sample, "charxiv", read_charxiv, tries=10, warmer=0,
         prompt=get_fact(sample, "grading_query"), values={"PREDICTION": reply.text},
     )  # fmt: skip
     value = read_share(found.get("score")) if found else None

@@ -23,8 +23,6 @@ endpoint, parameters, messages, images and trial. Images fetched from URLs are c
 own replies in their folders, so clearing the cache loses nothing of a run.
 """
 
-_MOST_DAYS = 100_000
-
 
 @command("cache", "replies and images kept between runs", description=DESCRIPTION)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
@@ -44,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     clear.add_argument(
         "--older-than",
         metavar="DAYS",
-        type=read_count(0, _MOST_DAYS),
+        type=read_count(0, 100_000),
         help="only what has not been used for this many days",
     )
     clear.add_argument("--images", action="store_true", help="also remove fetched images")

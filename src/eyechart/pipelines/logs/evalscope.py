@@ -27,9 +27,6 @@ from eyechart.pipelines.logs import reading
 from eyechart.registry import log_format
 from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
 
-PREDICTION_KEYS = frozenset({"index", "model_output"})
-REVIEW_KEYS = frozenset({"index", "sample_score"})
-
 
 class _Prediction(msgspec.Struct, frozen=True, kw_only=True):
     index: reading.Number
@@ -181,8 +178,6 @@ def _trial(metadata: Any) -> int:
 
 # -- EvalScope's report on one data set. It holds no replies, and leads to those it was made of.
 
-REPORT_KEYS = frozenset({"name", "dataset_name", "model_name", "metrics"})
-
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True):
     dataset_name: str
@@ -196,11 +191,12 @@ def find_reader(signs: FileSigns) -> LogReader | None:
     """Tell a report and a line of reviews or predictions by their keys."""
     if signs.shape != "object" or not signs.is_complete:
         return None
-    if signs.names >= REVIEW_KEYS:
+    if signs.names >= {"index", "sample_score"}:
         return read_reviews
-    if signs.names >= PREDICTION_KEYS:
+    if signs.names >= {"index", "model_output"}:
         return read_predictions
-    return read_report if signs.names >= REPORT_KEYS else None
+    is_report = signs.names >= {"name", "dataset_name", "model_name", "metrics"}
+    return read_report if is_report else None
 
 
 def read_report(path: Path, with_questions: bool = True) -> ReplyLog:

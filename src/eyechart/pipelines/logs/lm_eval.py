@@ -32,10 +32,6 @@ from eyechart.stats.intervals import add_in_order
 from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 
-_KEYS = frozenset({"doc_id", "doc", "resps"})
-_RESULTS_KEYS = frozenset({"results", "configs", "versions"})
-_KEYS_OF_LMMS = frozenset({"doc_id", "target", "input", "filtered_resps"})
-
 _MAX_RESULTS_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2}.*)?")
 
@@ -62,12 +58,14 @@ def find_reader(signs: FileSigns) -> LogReader | None:
     """Tell a file of samples by the keys of its first record."""
     if signs.shape == "archive" or not signs.is_complete:
         return None
-    if signs.names >= _RESULTS_KEYS:
+    if signs.names >= {"results", "configs", "versions"}:
         raise DataError(
             "these are lm-eval's results, which contain no replies",
             hint="give the samples_*.jsonl beside it (--log_samples writes it)",
         )
-    return read_samples if signs.names >= _KEYS or signs.names >= _KEYS_OF_LMMS else None
+    of_lmms = {"doc_id", "target", "input", "filtered_resps"}
+    is_known = signs.names >= {"doc_id", "doc", "resps"} or signs.names >= of_lmms
+    return read_samples if is_known else None
 
 
 def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
