@@ -198,7 +198,7 @@ def _count_pair(rows: Sequence[ScoredRow], *, prepare: Callable[[str], str]) -> 
     "captions-words", partial(_count_pair, prepare=tokenize), headline="CIDEr", has_interval=False, parity=""
 )
 def _combine_captions(total: Mapping[Hashable, float]) -> MetricTable:
-    """CIDEr, ROUGE-L and BLEU over the whole set: of texts as they are, or of words without case and punctuation."""
+    """CIDEr, ROUGE-L and BLEU over the whole set: of texts as they are, or of words as `tokenize` finds them."""
     pairs = [pair for pair, n in total.items() for _ in range(int(n)) if isinstance(pair, tuple)]
     rouge = [compute_rouge(caption, references) for caption, references in pairs]
     bleu = compute_bleu(pairs)

@@ -101,6 +101,6 @@ def _count_pair_lmms(rows: Sequence[ScoredRow]) -> Counts:
 @declare_aggregate("mmvp", _count_pair, unit=lambda row: row.position // 2, headline="pairs")
 @declare_aggregate("mmvp-lmms", _count_pair_lmms, unit=lambda row: find_pair(row.id), headline="pairs")
 def _combine_pairs(total: Counts) -> MetricTable:
-    """The share of pairs with both questions right; lmms-eval finds them by index and leaves out incomplete ones."""
+    """The share of pairs with both questions right; lmms-eval pairs by index and leaves out single rows."""
     pairs = divide(total.get("both", 0), total.get("pairs", 0))
     return {ALL: {"pairs": pairs, "accuracy": divide(total.get("value", 0), total.get("n", 0))}}
