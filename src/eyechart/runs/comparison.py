@@ -358,27 +358,18 @@ class _JoinedRuns:
             self.weights.append(sample.weight)
             for key, values in self.groups.items():
                 values.append(find_group(sample, key))
+            for column in (*self.values, *self.worst, *self.best):
+                column.append(math.nan)
         scored = [value for result in trials if (value := compute_credit(result)) is not None]
         if not scored:
             self.missing[place][trials[0].outcome or "pending"] += 1
-        mean = math.fsum(scored) / len(scored) if scored else math.nan
+        self.values[place][row] = math.fsum(scored) / len(scored) if scored else math.nan
         worst, best = bound_credit(trials) or (math.nan, math.nan)
+        self.worst[place][row], self.best[place][row] = worst, best
         self.has_failed |= worst < best
-        for column, value in ((self.values, mean), (self.worst, worst), (self.best, best)):
-            own = column[place]
-            own.extend([math.nan] * (row + 1 - len(own)))
-            own[row] = value
         if trials[0].cluster:
             self.clusters[place][row] = trials[0].cluster
         return row
-
-    def close(self, n_samples: Sequence[int]) -> None:
-        """After the last sample of the last run; `n_samples`: how many each run has."""
-        for values in (*self.values, *self.worst, *self.best):
-            values.extend([math.nan] * (len(self.rows) - len(values)))
-        for missing, own in zip(self.missing, n_samples, strict=True):
-            if own < len(self.rows):
-                missing["not asked"] = len(self.rows) - own
 
     def share(self, runs: Sequence[Run]) -> SharedQuestions:
         """The questions that every run scored; those that earn no points are left out."""
@@ -433,7 +424,9 @@ def join_runs(
             if place and joined.digests[row] != compute_digest(sample):
                 _refuse_other_question(sample, runs, labels, place)
     show_status("")
-    joined.close(n_samples)
+    for missing, own in zip(joined.missing, n_samples, strict=True):
+        if own < len(joined.rows):
+            missing["not asked"] = len(joined.rows) - own
     return joined
 
 
