@@ -341,7 +341,8 @@ def _merge(parts: Sequence[_Part], folder: Path) -> Run:
                         old = Run(folder).journal.list_meta()
                         is_newer = _is_scored_later(folder, meta, old)
                         merge.carry_over(target, is_newer=is_newer)
-                        meta = _add_meta(meta, old, is_newer=is_newer)
+                        meta = _join_meta(meta, old)
+                        meta["manifest"] = old["manifest"] if is_newer else meta["manifest"]
                     merge.set_meta(meta)
                 folders.remove_log(target)
         except BaseException:
@@ -354,12 +355,7 @@ def _merge(parts: Sequence[_Part], folder: Path) -> Run:
 
 def _merge_meta(parts: Sequence[_Part]) -> dict[str, Any]:
     """What a single run would have written about itself."""
-    meta: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.run.journal.list_meta().items():
-            held = meta.setdefault(name, value)
-            if name != "manifest" and isinstance(held, Mapping) and isinstance(value, Mapping):
-                meta[name] = {**held, **value}
+    meta = _join_meta(*(part.run.journal.list_meta() for part in parts))
     manifest = dict(meta["manifest"])
     if isinstance(manifest.get("options"), Mapping):
         manifest["options"] = {**manifest["options"], "shard": None}
@@ -368,6 +364,17 @@ def _merge_meta(parts: Sequence[_Part]) -> dict[str, Any]:
         manifest["kept"] = [name for name in manifest["kept"] if all(name in one for one in each)]
     del meta["shard"]
     return {**meta, "manifest": manifest, _MERGED: _hash_scoring(manifest)}
+
+
+def _join_meta(*several: Mapping[str, Any]) -> dict[str, Any]:
+    """The first of several manifests, and what all have besides it: a person's verdicts, prices."""
+    joined: dict[str, Any] = {}
+    for meta in several:
+        for name, value in meta.items():
+            held = joined.setdefault(name, value)
+            if name != "manifest" and isinstance(held, Mapping) and isinstance(value, Mapping):
+                joined[name] = {**held, **value}
+    return joined
 
 
 def _hash_scoring(manifest: Mapping[str, Any]) -> str:
@@ -390,15 +397,3 @@ def _is_scored_later(folder: Path, new: Mapping[str, Any], old: Mapping[str, Any
         f"{folder} already holds a run that was scored in another way than the shards",
         hint="choose another folder with --out, so that no verdict is lost",
     )
-
-
-def _add_meta(new: Mapping[str, Any], old: Mapping[str, Any], *, is_newer: bool) -> dict[str, Any]:
-    """The meta of the merged run with what an earlier one has beyond it: a person's verdicts, prices."""
-    meta = dict(new)
-    for name, value in old.items():
-        held = meta.setdefault(name, value)
-        if name == "manifest":
-            meta[name] = value if is_newer else held
-        elif isinstance(held, Mapping) and isinstance(value, Mapping):
-            meta[name] = {**held, **value}
-    return meta
