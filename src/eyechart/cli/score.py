@@ -24,7 +24,8 @@ from eyechart.console import (
 )
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
-from eyechart.readers.explain import explain_answer, explain_choice
+from eyechart.readers.answers import explain_answer
+from eyechart.readers.decide import explain_choice
 from eyechart.registry import Execute, command, scorers
 from eyechart.runs.listing import find_run
 from eyechart.runs.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options

@@ -629,3 +629,20 @@ _READERS: dict[str, Callable[[Slot, Sequence[str]], Verdict]] = {
     "time": partial(_read_moment, kind="time"), "date": partial(_read_moment, kind="date"),
     "range": _read_range, "text": _read_text,
 }  # fmt: skip
+
+
+def explain_answer(reply: str, golds: Sequence[str], question: str = "") -> Iterator[str]:
+    r"""The steps by which an open answer is read from a reply and compared with the golds.
+
+    >>> print(*explain_answer("Let me see. The answer is Dr. Smith.", ["dr smith"]), sep="\n")
+    gold       'dr smith' is text
+    places     stated 'Dr. Smith', whole 'Let me see. The answer is Dr. Smith.'
+    decision   right: 'Dr. Smith' by text:stated
+    """
+    yield "gold       " + ", ".join(f"{gold!r} is {find_kind(gold)}" for gold in golds)
+    slots = find_slots(reply)
+    yield "places     " + (", ".join(f"{slot.kind} {slot.text[:80]!r}" for slot in slots) or "none")
+    verdict = judge_answer(reply, golds, question)
+    read = verdict.reading.answer
+    outcome = "right" if verdict.is_right else "unparsed" if read is None else "wrong"
+    yield f"decision   {outcome}: {read!r} by {verdict.reading.rule}"

@@ -13,6 +13,7 @@ Rules 3 to 5 look at what each clause says of the options it names (`stance`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -38,6 +39,7 @@ from eyechart.readers.stance import (
     NAMED,
     STATED,
     Statement,
+    Strength,
     find_statements,
 )
 from eyechart.replies import (
@@ -91,15 +93,11 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
     held = find_contained(reply, begin)
     whole = None if held else _by_whole(text, start, end, options)
     reading = whole or _by_statements(reply, text, begin, options)
-    if reading.rule != "choice:unread" or not options.polar:
+    is_open = reading.rule == "choice:unread" and options.polar
+    stated = read_statement(reply, "") if is_open else None
+    if stated is None or len(stated.evidence(reply).split()) < MIN_RESTATED:
         return reading
-    stated = read_statement(reply, "")
-    is_long = stated is not None and len(stated.evidence(reply).split()) >= MIN_RESTATED
-    return (
-        Reading(options.polar[stated.answer or ""], "choice:statement", stated.span)
-        if stated and is_long
-        else reading
-    )
+    return Reading(options.polar[stated.answer or ""], "choice:statement", stated.span)
 
 
 def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
@@ -467,9 +465,7 @@ _UNSEEN = re.compile(
 )
 
 
-_ASKING = re.compile(
-    r"\b(?:let me|let's|let us|what|whether)\b"
-)  # an announcement: "Let me see what it shows."
+_ASKING = re.compile(r"\b(?:let me|let's|let us|what|whether)\b")  # "Let me see what it shows."
 _UNCLEAR = re.compile(
     r"\b(?:clear|sure|certain|know|enough|determine|(?:see|view|access) the (?:image|picture|photo))\b"
     r"|不知道|不清楚|不确定"
@@ -478,13 +474,63 @@ _UNCLEAR = re.compile(
 
 def _restates(sentence: Sequence[Token], question: str) -> bool:
     """Whether a sentence has all the words of a question, in order: it says that it is so, or not."""
-    asked = [
-        token.word
-        for token in find_tokens(to_plain(question))[0]
-        if not token.is_mark and not token.roles & _ASKED
-    ]
-    said = iter(token.word for token in sentence)
-    return len(asked) > 1 and all(any(word == other for other in said) for word in asked)
+    tokens, _ = find_tokens(to_plain(question))
+    asked = [token.word for token in tokens if not token.is_mark and not token.roles & _ASKED]
+    said = iter([token.word for token in sentence])
+    return len(asked) > 1 and all(word in said for word in asked)
 
 
 _ASKED = r.BE | r.ARTICLE | r.FUNCTION | r.SMALL | r.IT | r.SOURCE
+
+
+# -- Why a reply is read as it is
+
+_TOLD = ("if", "report", "first", "else")  # what reaches a clause from its sentence
+
+
+def explain_choice(reply: str, choices: Mapping[str, str]) -> Iterator[str]:
+    r"""The steps by which an option is read from a reply.
+
+    >>> reply = "At first A, but it is not A. So the answer is B."
+    >>> print(*explain_choice(reply, {"A": "cat", "B": "dog"}), sep="\n")
+    mentions   A (2 times) B
+    clauses    At first A | but it is not A | So the answer is B
+    stance     A given-up, A denied, B asserted (stated)
+    decision   B by choice:stated: 'B'
+    """
+    options = prepare_options(choices)
+    text = to_plain(reply)
+    begin = find_answer_start(text)
+    tokens = mark_tokens(text, begin, options)
+    mark_quoted(tokens)
+    clauses = find_clauses(tokens)
+    for place in find_contained(reply, begin):
+        yield f"container  {place.kind}: {place.text!r}"
+    yield f"mentions   {_count_mentions(tokens) or 'none'}"
+    yield f"clauses    {' | '.join(_show_clause(reply, clause) for clause in clauses)}"
+    said = ", ".join(map(_show_statement, find_statements(clauses)))
+    yield f"stance     {said or 'nothing is said of an option'}"
+    reading = read_choice(reply, choices)
+    evidence = f": {reading.evidence(reply)!r}" if reading.span != (0, 0) else ""
+    yield f"decision   {reading.letter or 'nothing'} by {reading.rule}{evidence}"
+
+
+def _count_mentions(tokens: Sequence[Token]) -> str:
+    counts = Counter(
+        ("/".join(token.letters) or f"{token.word.upper()}, which is no option")
+        + ("" if token.is_letter else f" ({token.word})")
+        for token in tokens
+        if token.letters is not None
+    )
+    return " ".join(name if n == 1 else f"{name} ({n} times)" for name, n in counts.items())
+
+
+def _show_clause(reply: str, clause: Clause) -> str:
+    said = " ".join(reply[clause.words[0].start : clause.words[-1].end].split())
+    told = [name for name in _TOLD if clause.carried & r.ROLES[name] and not clause.roles & r.ROLES[name]]
+    return f"{said} [{', '.join(told)}]" if told else said
+
+
+def _show_statement(one: Statement) -> str:
+    strength = f" ({Strength(one.strength).name.lower()})" if one.kind in ("asserted", "several") else ""
+    return f"{'/'.join(one.letters)} {one.kind}{strength}".strip()
