@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -117,16 +118,15 @@ def _split_phrases() -> Mapping[str, list[Phrase]]:
 
 
 @lru_cache(maxsize=1)
-def _build_votes() -> Mapping[str, int]:
-    """For every word, a number with one in the byte of each language that has it."""
-    votes: dict[str, int] = {}
-    codes = list(load_languages())
-    for place, phrases in enumerate(_split_phrases().values()):
-        numbers = {word for words in spell_numbers(codes[place]) for word in words.split()}
-        for word in {word for words, _ in phrases for word in words}.union(numbers):
+def _list_known_words() -> Mapping[str, Sequence[str]]:
+    """The words in Latin letters, each with the languages that have it."""
+    known: dict[str, list[str]] = {}
+    for code, phrases in _split_phrases().items():
+        found = {word for words, _ in phrases for word in words}
+        for word in found.union(*map(str.split, spell_numbers(code))):
             if is_latin(word) and not (len(word) == 1 and word.isascii()):
-                votes[word] = votes.get(word, 0) + (1 << 8 * place)
-    return votes
+                known.setdefault(word, []).append(code)
+    return known
 
 
 def find_languages(words: Sequence[str]) -> tuple[str, ...]:
@@ -135,16 +135,10 @@ def find_languages(words: Sequence[str]) -> tuple[str, ...]:
     >>> [find_languages(reply.split()) for reply in ("the answer is b", "das ist kein hund")]
     [('en',), ('de',)]
     """
-    votes = _build_votes()
-    return _count_votes(sum(votes.get(word, 0) for word in words[:MAX_VOTES]))
-
-
-@lru_cache(maxsize=4096)
-def _count_votes(total: int) -> tuple[str, ...]:
-    codes = tuple(load_languages())
-    counts = total.to_bytes(len(codes) + 1, "little")
-    best = max(counts)
-    found = tuple(code for code, count in zip(codes, counts, strict=False) if count == best)
+    known = _list_known_words()
+    counts = Counter(code for word in words[:MAX_VOTES] for code in known.get(word, ()))
+    best = max(counts.values(), default=0)
+    found = tuple(code for code in load_languages() if counts[code] == best)
     return found[:1] if found[0] == "en" else found
 
 

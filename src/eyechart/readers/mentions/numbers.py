@@ -85,7 +85,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b|pct\b)", re.IGNORECASE)
-_PLUS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3}
 
 
 def _read_digits(match: re.Match[str]) -> Quantity | None:
@@ -98,7 +97,7 @@ def _read_digits(match: re.Match[str]) -> Quantity | None:
     else:
         exponent = match["exponent"] or match["power"] or (match["raised"] or "").translate(_SUPERSCRIPTS)
         value = float(f"{plain_digits(match['digits'])}e{exponent or 0}")
-    value += _PLUS.get((match["plus"] or "").lower(), 0)
+    value += 1 / _PARTS[match["plus"].lower()] if match["plus"] else 0
     value *= _SCALES[match["scale"].strip().lower()] if match["scale"] else 1
     if (match["sign"] or "").strip().lower() in ("-", "minus", "negative", "负") or match["late"]:
         value = -value
@@ -159,19 +158,18 @@ def _list_words(codes: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str,
 def _find_words(text: str, codes: tuple[str, ...], *, is_whole: bool) -> Iterator[Quantity]:
     small, scales, firsts = _list_words(codes)
     found = list(_WORD.finditer(text))
-    words = [word.group().lower() for word in found]
+    words = [*(word.group().lower() for word in found), *[""] * 4]  # as if there were more
     run = _Words(text, found, words, small, scales)
     place = 0
-    while place < len(words):
+    while place < len(found):
         read = _read_words(run, place) if words[place] in firsts else None
         if read is None:
             place += 1
             continue
         value, stop = read
         span = (found[place].start(), found[stop - 1].end())
-        before = words[place - 1] if place else ""
-        after = words[stop] if stop < len(words) else ""
-        is_alone = is_whole and (len(words) <= 2 or stop - place == len(words))
+        before, after = words[place - 1], words[stop]
+        is_alone = is_whole and (len(found) <= 2 or stop - place == len(found))
         is_alone = is_alone or (words[place] in _PARTS and after in ("a", "an", "of"))
         is_other = stop == place + 1 and words[place] in _ONLY_ALONE and not is_alone
         if words[place:stop] == ["zero"]:
@@ -197,32 +195,30 @@ class _Words(msgspec.Struct):
     small: Mapping[str, int]
     scales: Mapping[str, float]
 
-    def get(self, place: int) -> str:
-        return self.words[place] if place < len(self.words) else ""
-
     def find_small(self, place: int) -> tuple[int, int]:
         """The longest number below 1000 that begins at a word, and how many words it has."""
         for length in (4, 3, 2, 1):
             value = self.small.get(" ".join(self.words[place : place + length]))
-            if value is not None and place + length <= len(self.words):
+            if value is not None:
                 return value, length
         return 0, 0
 
 
 def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
     """The number that begins at a word, and where it ends."""
-    sign = -1.0 if run.get(first) in ("minus", "negative") else 1.0
+    words = run.words
+    sign = -1.0 if words[first] in ("minus", "negative") else 1.0
     place = first + (sign < 0)
-    has_article = run.get(place) in ("a", "an")
+    has_article = words[place] in ("a", "an")
     place += has_article
     total = current = 0.0
     has_value, room = False, 1000.0  # what may still be added: 99 after "one hundred", nothing after "five"
-    while place < min(len(run.words), first + MAX_RUN):
+    while place < min(len(run.found), first + MAX_RUN):
         between = run.text[run.found[place - 1].end() : run.found[place].start()] if place > first else ""
         if between.strip("-") not in ("", " "):
             break
         value, length = run.find_small(place)
-        scale = run.scales.get(run.get(place), 0.0)
+        scale = run.scales.get(words[place], 0.0)
         if length and value < room and not (has_article and not has_value):
             current, has_value = current + value, True
             room = 100.0 if value >= 100 and value % 100 == 0 else 0.0
@@ -232,28 +228,26 @@ def _read_words(run: _Words, first: int) -> tuple[float, int] | None:
             if is_year:  # nineteen eighty-four
                 current, place = value * 100.0 + century[0], place + century[1]
         elif scale and (has_value or has_article or run.find_small(place + 1)[1]):
-            current, total = (
-                ((current or 1) * 100, total) if scale == 100 else (0.0, total + (current or 1) * scale)
-            )
+            grown = (current or 1) * scale
+            current, total = (grown, total) if scale == 100 else (0.0, total + grown)
             has_value, room, place = True, 100.0 if scale == 100 else 1000.0, place + 1
-        elif run.get(place) in _JOINTS and has_value and room and run.find_small(place + 1)[1]:
+        elif words[place] in _JOINTS and has_value and room and run.find_small(place + 1)[1]:
             place += 1
         else:
             break
-    if has_value and run.get(place) == "and" and run.get(place + 1) == "a" and run.get(place + 2) in _PARTS:
-        return sign * (total + current + 1 / _PARTS[run.get(place + 2)]), place + 3
-    if has_value and run.get(place) == "point":
+    if has_value and words[place] == "and" and words[place + 1] == "a" and words[place + 2] in _PARTS:
+        return sign * (total + current + 1 / _PARTS[words[place + 2]]), place + 3
+    if has_value and words[place] == "point":
         digits = ""
         while (small := run.find_small(place + 1 + len(digits)))[1] == 1 and small[0] < 10:
             digits += str(small[0])
         if digits:
             return sign * float(f"{total + current:.0f}.{digits}"), place + 1 + len(digits)
-    part = run.get(place)
+    part = words[place]
     top = total + current if has_value else 1.0
     if part in _PARTS and top < 100 and (top == 1.0) != part.endswith("s"):
-        scale = (
-            run.scales.get(run.get(place + 2), 0.0) if part == "half" and run.get(place + 1) == "a" else 0.0
-        )
+        is_of_scale = part == "half" and words[place + 1] == "a"  # half a million
+        scale = run.scales.get(words[place + 2], 0.0) if is_of_scale else 0.0
         return sign * top / _PARTS[part] * (scale or 1.0), place + (3 if scale else 1)
     return (sign * (total + current), place) if has_value else None
 
@@ -277,8 +271,8 @@ def _find_chinese(text: str, *, is_whole: bool) -> Iterator[Quantity]:
     for match in _CHINESE.finditer(text):
         if match["cent"]:
             rate = parse_chinese(match["rate"])
-            face = None if rate is None else rate if match["cent"] == "百分之" else rate / 10
-            if face is not None:
+            if rate is not None:
+                face = rate if match["cent"] == "百分之" else rate / 10
                 yield Quantity(face / 100, face, match.span())
         elif match["under"]:
             over, under = parse_chinese(match["over"]), parse_chinese(match["under"])
