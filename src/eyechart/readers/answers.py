@@ -27,6 +27,7 @@ from eyechart.readers.clauses import (
     ends_sentence,
     find_clauses,
     find_tokens,
+    join_roles,
     lower,
     skip_back,
     to_plain,
@@ -144,8 +145,7 @@ def find_marked(reply: str, begin: int = 0) -> list[Slot]:
     found: list[Slot] = []
     for kind, pattern in (("bold", _BOLD), ("quoted", _QUOTED)):
         marked = list(pattern.finditer(normalise_characters(reply), begin))
-        after = reply[marked[0].end() : marked[0].end() + 1] if marked else ""
-        if len(marked) == 1 and ":" not in (marked[0][1][-1:], after):
+        if len(marked) == 1 and ":" not in (marked[0][1][-1:], reply[marked[0].end() : marked[0].end() + 1]):
             found.append(Slot(kind, _unwrap(marked[0][1].strip()), *marked[0].span(1)))
     return found
 
@@ -385,12 +385,11 @@ _LEAD = re.compile(
 
 
 def _read_range(slot: Slot, golds: Sequence[str]) -> Verdict:
-    wanted = [ends for gold in golds if (ends := parse_range(gold))]
     said = parse_range(_LEAD.sub("", slot.text, count=1))
     if said is None:
         return _read_text(slot, golds)
-    is_right = any(all(map(is_same_quantity, said, ends)) for ends in wanted)
-    return Verdict(slot.read("range"), is_right)
+    wanted = filter(None, map(parse_range, golds))
+    return Verdict(slot.read("range"), any(all(map(is_same_quantity, said, ends)) for ends in wanted))
 
 
 # -- Text
@@ -459,22 +458,19 @@ _BEFORE = r.words("of to on in at from by the with its it's that's every")
 
 def _is_name(text: str) -> bool:
     """Whether a text is a few unknown words, which may be another name: "table tennis", "White House"."""
-    words = [
-        token for token in find_tokens(to_plain(text))[0] if not token.is_mark and not token.roles & r.ARTICLE
-    ]
-    return len(words) < 4 and all(
-        not token.roles or token.is_capital or token.roles & r.LABEL for token in words
-    )
+    tokens, _ = find_tokens(to_plain(text))
+    words = [token for token in tokens if not token.is_mark and not token.roles & r.ARTICLE]
+    is_known = [token.roles and not token.is_capital and not token.roles & r.LABEL for token in words]
+    return len(words) < 4 and not any(is_known)
 
 
 def _is_answer(text: str) -> bool:
     """Whether a text is an answer, not a sentence: a few words without a verb."""
     tokens, _ = find_tokens(to_plain(text))
-    words = [token for token in tokens if not token.is_mark]
-    has_verb = any(token.roles & (r.BE | r.THINK | r.PRESENT | r.CHOOSE | r.BE_LAST) for token in words)
-    return (
-        0 < len(words) <= MAX_ANSWER_WORDS and not has_verb and not any(token.is_end for token in tokens[:-1])
-    )
+    n_words = sum(not token.is_mark for token in tokens)
+    has_verb = join_roles(tokens) & (r.BE | r.THINK | r.PRESENT | r.CHOOSE | r.BE_LAST)
+    is_one = not has_verb and not any(token.is_end for token in tokens[:-1])
+    return 0 < n_words <= MAX_ANSWER_WORDS and is_one
 
 
 _WORD = re.compile(r"[^\W\d_]{2}|\d[:-]\d|\d[^\W\d_]|[^\W\d_]\d|[\u2e80-\u9fff\uac00-\ud7af]")
@@ -526,18 +522,15 @@ def _is_beside_complement(sentence: Sequence[Token], place: int) -> bool:
         return True  # "the country next to Italy is Austria"
     verb = next((at for at in range(place - 1, -1, -1) if sentence[at].roles & (r.BE | r.PRESENT)), None)
     begin = 0 if verb is None else verb + 1
-    nouns = [
-        at
-        for at in range(begin, place)
-        if not sentence[at].roles
-        and sentence[at].word.isascii()
-        and sentence[at].word.isalpha()
-        and (at == begin or sentence[at - 1].roles & (r.ARTICLE | r.ADJECTIVE))
-        and not sentence[at].word.endswith(("ing", "ed", "en"))
-        and sentence[at].word not in load_languages()["en"]["kinds"]
-    ]
+    kinds = load_languages()["en"]["kinds"]
     has_verb = any(not token.roles and token.word.endswith("s") for token in sentence[:place])
-    return bool(nouns) and (verb is not None or not has_verb)
+    for at, token in enumerate(sentence[begin:place], begin):
+        is_word = not token.roles and token.word.isascii() and token.word.isalpha()
+        is_noun = at == begin or sentence[at - 1].roles & (r.ARTICLE | r.ADJECTIVE)
+        is_quality = token.word.endswith(("ing", "ed", "en")) or token.word in kinds
+        if is_word and is_noun and not is_quality:
+            return verb is not None or not has_verb
+    return False
 
 
 _NEAR = r.words("to near beside behind above below from with of by under over") | {"next to", "close to"}

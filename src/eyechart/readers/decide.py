@@ -83,7 +83,7 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> Reading:
             reply = boxes.sub(lambda box: " " * len(box.group()), reply)
     text = to_plain(reply)
     begin = find_answer_start(text)
-    begin += len(reply) - begin - len(reply[begin:].lstrip())
+    begin = len(reply) - len(reply[begin:].lstrip())
     start, end = unwrap_span(text, begin)
     if start >= end:
         letter = options.find_text(text[begin:])
@@ -168,10 +168,7 @@ def _decide(text: str, begin: int, options: Options, held: Sequence[Statement]) 
 
 def mark_tokens(text: str, begin: int, options: Options) -> list[Token]:
     """The tokens of the answer in a reply, its mentions of options marked."""
-    tokens, codes = find_tokens(text[begin:])
-    for token in tokens:
-        token.start += begin
-        token.end += begin
+    tokens, codes = find_tokens(" " * begin + text[begin:])
     return mark_mentions(text, tokens, options, codes)
 
 
