@@ -179,18 +179,16 @@ def anls(prediction: str, answers: Answers) -> float:
     >>> anls("Invoice ", ["invoice"]), anls("invoise", "['invoice', 'bill']"), anls("no", ["invoice"])
     (1.0, 0.8571428571428572, 0.0)
     """
-    distances = [_distance(str(prediction), answer) for answer in list_accepted(answers)]
+    distances = [_distance(answer, str(prediction), _tidy) for answer in list_accepted(answers)]
     similarity = 1 - min(distances, default=1.0)
     return similarity if similarity >= THRESHOLD else 0.0
 
 
-def _distance(prediction: str, answer: str) -> float:
+def _distance(true: str, said: str, tidy: Callable[[str], str] = str) -> float:
     from rapidfuzz.distance import Levenshtein
 
-    longest = max(len(answer.upper()), len(prediction.upper()))
-    if longest == 0:
-        return 0.0
-    return Levenshtein.distance(_tidy(answer), _tidy(prediction)) / longest
+    longest = max(len(true.upper()), len(said.upper()))
+    return Levenshtein.distance(tidy(true), tidy(said)) / longest if longest else 0.0
 
 
 def _tidy(text: str) -> str:
@@ -199,10 +197,7 @@ def _tidy(text: str) -> str:
 
 def compare_spelling(true: str, said: str) -> float:
     """Similarity by edit distance, without other preparation. Unlike in `anls`, exactly one half counts 0."""
-    from rapidfuzz.distance import Levenshtein
-
-    longest = max(len(true.upper()), len(said.upper()))
-    similarity = 1 - Levenshtein.distance(true, said) / longest if longest else 1.0
+    similarity = 1 - _distance(true, said)
     return similarity if similarity > THRESHOLD else 0.0
 
 
