@@ -101,22 +101,19 @@ def combine_fields(counts: Mapping[Hashable, float]) -> MetricTable:
     if not by_field.get(EXTRA, {}).get("read"):
         by_field.pop(EXTRA, None)
     together = {name: sum(sums.get(name, 0) for sums in by_field.values()) for name in _COUNTED}
-    overall = {"all right": _divide(samples.get("right", 0), samples.get("n", 0)), **_describe(together)}
+    overall = {"all right": _divide(samples, "right", "n"), **_describe(together)}
     names = sorted(by_field, key=lambda name: name == EXTRA)
     return {"": overall, **{name: _describe(by_field[name]) for name in names}}
 
 
 def _describe(sums: Mapping[str, float]) -> dict[str, float | None]:
-    return {
-        "n": sums.get("n", 0),
-        "accuracy": _divide(sums.get("right", 0), sums.get("n", 0)),
-        "precision": _divide(sums.get("both", 0), sums.get("read", 0)),
-        "recall": _divide(sums.get("both", 0), sums.get("gold", 0)),
-    }
+    shares = {"accuracy": ("right", "n"), "precision": ("both", "read"), "recall": ("both", "gold")}
+    n = sums.get("n", 0)
+    return {"n": n, **{name: _divide(sums, part, whole) for name, (part, whole) in shares.items()}}
 
 
-def _divide(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def _divide(sums: Mapping[str, float], part: str, whole: str) -> float | None:
+    return sums.get(part, 0) / sums[whole] if sums.get(whole) else None
 
 
 record_aggregate(

@@ -94,14 +94,11 @@ def list_signs(text: str) -> list[str]:
     (['=', '-'], [], ['[', ')'])
     """
     plain = to_plain(text).strip()
-    inner = (
-        unwrap(plain)
-        if not re.search(r"[\d)\]%!+-]\W{0,9}$|^\W{0,9}[\[(+-]", plain)
-        else plain.strip("*`\"' .,;:")
-    )
-    return [found.group().strip() for found in _SIGN.finditer(inner)] if inner else []
+    inner = plain.strip("*`\"' .,;:") if _OUTER_SIGN.search(plain) else unwrap(plain)
+    return [found.group().strip() for found in _SIGN.finditer(inner)]
 
 
+_OUTER_SIGN = re.compile(r"[\d)\]%!+-]\W{0,9}$|^\W{0,9}[\[(+-]")
 _FORMULA = re.compile(r"[√π^=²³*·×/\\]|sqrt|\bpi\b|[a-z]\d|\d[a-z]\b", re.IGNORECASE)
 
 
@@ -216,20 +213,16 @@ def _to_singular(word: str, kept: frozenset[str]) -> str:
         return word[:-1]
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "oes")):
-        return word[:-2]
-    if word.endswith("uses") and word[-5:-4] not in ("o", "a", ""):
-        return word[:-2]
-    return word[:-1]
+    is_bus = word.endswith("uses") and word[-5:-4] not in ("o", "a", "")
+    return word[:-2] if is_bus or word.endswith(("sses", "shes", "ches", "xes", "oes")) else word[:-1]
 
 
 @lru_cache(maxsize=1)
 def _list_spellings() -> tuple[Mapping[str, str], frozenset[str]]:
     table = load_languages()["en"]
     spellings = dict(entry.split("=") for entry in table["spellings"])
-    for entry in (*table["months"], *table["ordinals"]):  # january/jan, first/1st
-        form, *others = entry.split("/")
-        spellings |= dict.fromkeys(others, form)
+    for form, *others in (entry.split("/") for entry in (*table["months"], *table["ordinals"])):
+        spellings |= dict.fromkeys(others, form)  # january/jan, first/1st
     return spellings, frozenset(table["kept"])
 
 
@@ -258,7 +251,7 @@ _SEPARATOR = re.compile(
     r"|\by\b)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"^[^\S\n]*(?:[-*•]|\(?\d{1,2}[.)])[^\S\n]+", re.MULTILINE)
 
 
 def split_list(text: str) -> list[str]:
@@ -267,8 +260,7 @@ def split_list(text: str) -> list[str]:
     >>> split_list("red, white and blue"), split_list("- apple\n- pear"), split_list("Paris")
     (['red', 'white', 'blue'], ['apple', 'pear'], ['Paris'])
     """
-    lines = text.split("\n")
-    plain = "\n".join(_BULLET.sub("", line) for line in lines) if len(lines) > 1 else text
+    plain = _BULLET.sub("", text) if "\n" in text else text
     return [element for part in _SEPARATOR.split(plain) if (element := part.strip())][: MAX_ELEMENTS + 1]
 
 
@@ -287,11 +279,11 @@ def is_same_list(said: str, gold: str) -> bool:
     verbs = list(_LIST_VERB.finditer(bodies[0]))
     if verbs and not _LIST_DENIED.search(bodies[0]):
         bodies.append(unwrap(bodies[0][verbs[-1].end() :]))  # "The colours are red, white and blue."
-    elements = sorted((simplify(normalise(one)), list_signs(one)) for one in wanted)
-    return any(
-        elements == sorted((simplify(normalise(one)), list_signs(one)) for one in split_list(body))
-        for body in bodies
+    elements, *others = (
+        sorted((simplify(normalise(one)), list_signs(one)) for one in listed)
+        for listed in (wanted, *map(split_list, bodies))
     )
+    return elements in others
 
 
 _LIST_VERB = re.compile(
