@@ -90,17 +90,11 @@ def score_letter(reply: Reply, sample: Sample, letter: str | None, route: str) -
 
 LETTERS = "ABCDEFGH"
 FOUR = ("A", "B", "C", "D")
+_CALLED = (
+    "answer", "correct answer", "best answer", "correct option", "best option", "choice", "correct choice",
+)  # fmt: skip
 _PHRASES = (
-    *(
-        f"{the}{which}{what} is"
-        for what, kinds in (
-            ("answer", ("", "correct ", "best ")),
-            ("option", ("correct ", "best ")),
-            ("choice", ("", "correct ")),
-        )
-        for which in kinds
-        for the in ("the ", "")
-    ),
+    *(f"{the}{called} is" for called in _CALLED for the in ("the ", "")),
     "i choose", "i select", "i pick", "my answer is", "my choice is",
     "옵션", "정답은", "답은", "답:", "答案是", "答案为", "选", "答えは",
 )  # fmt: skip
