@@ -68,6 +68,7 @@ from eyechart.types import (
     ReplyLog,
     Request,
     Sample,
+    Scorer,
     Source,
 )
 
@@ -216,19 +217,22 @@ def score_run(
     earlier = open_earlier(run.folder, options, None) if judges else None
     known = open_known_replies(options, earlier, *judges.values())
 
+    def list_answered(_: Scorer) -> Iterator[Answered]:
+        # Without verdicts, messages and clusters, which scoring does not need.
+        for n, result in enumerate(run.journal.results("", trials=run.trials, is_brief=True), start=1):
+            if progress is not None:
+                progress(n)
+            if result.reply is not None:
+                sample, trial = result.sample, result.trial
+                yield Answered(sample=sample, trial=trial, key=result.key, reply=result.reply)
+
     async def score() -> None:
         with contextlib.closing(JournalCalls(journal)) as store:
             calls, settings = Calls(store, known), make_settings(options)
             judge = Judge(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
             scoring = Scoring(journal, scorers.scorer, scorers.also_scorers, judge, run.is_circular)
             try:
-                await score_rest(
-                    journal,
-                    scoring,
-                    lambda scorer: _list_answered(run, progress),
-                    trials=run.trials,
-                    options=options,
-                )
+                await score_rest(journal, scoring, list_answered, trials=run.trials, options=options)
             finally:
                 for one in judges.values():
                     await one.close()
@@ -237,15 +241,6 @@ def score_run(
         run_async(score())
     trouble = stop.trouble if isinstance(stop.trouble, ModelError) else None
     return Session(trouble=trouble, cache_trouble=known.trouble)
-
-
-def _list_answered(run: Run, progress: Callable[[int], None] | None) -> Iterator[Answered]:
-    # Without verdicts, messages and clusters, which scoring does not need.
-    for n, result in enumerate(run.journal.results("", trials=run.trials, is_brief=True), start=1):
-        if progress is not None:
-            progress(n)
-        if result.reply is not None:
-            yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
 
 
 # -- A file of replies
