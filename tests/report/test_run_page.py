@@ -16,10 +16,9 @@ from eyechart.data.images.loading import ImageLoader
 from eyechart.option import list_options
 from eyechart.report import run_page
 from eyechart.report.conditions import describe_conditions, hide_folders
-from eyechart.report.page import ASSETS, MODULES, read_script, write_policy
+from eyechart.report.page import ASSETS, MODULES, ImagePolicy, read_script, write_policy
 from eyechart.report.run_page import RunFacts, list_conditions, write_run_page
 from eyechart.report.summary import summarise
-from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.options import Options
 from eyechart.types import ImageRef, Result
 from support.files import noisy_picture, picture

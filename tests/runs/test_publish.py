@@ -10,7 +10,7 @@ from huggingface_hub import parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from eyechart.errors import UsageError
-from eyechart.report.thumbnails import ImagePolicy
+from eyechart.report.page import ImagePolicy
 from eyechart.runs.api import run
 from eyechart.runs.pages import write_html
 from eyechart.runs.publish import SharedRun, find_hub_id, name_model, write_hub_results, write_model_index

@@ -18,7 +18,7 @@ from eyechart.errors import MissingExtra
 from eyechart.registry import callback
 from eyechart.report.compare import Comparison
 from eyechart.report.conditions import hide_folders
-from eyechart.report.thumbnails import ImagePolicy
+from eyechart.report.page import ImagePolicy
 from eyechart.runs.pages import write_html
 from eyechart.runs.publish import SharedRun, share_conditions, share_name
 from eyechart.runs.results import Run

@@ -5,7 +5,7 @@ Python writes the data, assets/run_page.js and assets/samples.js show it. Three 
 and the images. So the page shows its numbers and its list at once, and reads a sample's block when the
 sample is opened or searched.
 
-The budget of a page, whatever the run's size: about 8.5 MB of images (report/thumbnails.py), and texts that
+The budget of a page, whatever the run's size: about 8.5 MB of images (report/page.py), and texts that
 are shortened in the middle where all replies together would exceed `MAX_CHARS`.
 """
 
@@ -30,11 +30,10 @@ from eyechart.report.choices import LetterPairs
 from eyechart.report.conditions import hide_folders, is_path
 from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES, find_group, get_group_order
 from eyechart.report.looks import list_crop_boxes, list_turns, read_look, tell_crop, tell_reply
-from eyechart.report.page import PageWriter, open_page
+from eyechart.report.page import ImagePolicy, ImageTable, PageWriter, make_page_images, open_page
 from eyechart.report.rows import compute_cost, describe_speed, explain_outcome, get_facts, to_json_text
 from eyechart.report.summary import Summary, Thoughts
 from eyechart.report.table import list_metric_cells, list_metrics, list_spent
-from eyechart.report.thumbnails import ImagePolicy, ImageTable, make_page_images
 from eyechart.types import OUTCOMES, ImageRef, Result, Sample
 
 MAX_CHARS = 60_000_000  # of all replies in a page

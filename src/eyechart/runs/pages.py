@@ -23,6 +23,7 @@ from eyechart.report.conditions import (
     read_options,
 )
 from eyechart.report.counting import RIGHT
+from eyechart.report.page import ImagePolicy
 from eyechart.report.run_page import (
     RUN,
     Level,
@@ -33,7 +34,6 @@ from eyechart.report.run_page import (
     open_samples_page,
     write_run_page,
 )
-from eyechart.report.thumbnails import ImagePolicy
 from eyechart.runs.audit import Audit
 from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.inputs import make_sent_loader

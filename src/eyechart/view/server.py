@@ -45,8 +45,7 @@ from eyechart.errors import EyechartError, UsageError
 from eyechart.memory import claim_image
 from eyechart.report.export import write_csv
 from eyechart.report.page import ASSETS as PAGE_ASSETS
-from eyechart.report.page import write_policy
-from eyechart.report.thumbnails import ImagePolicy
+from eyechart.report.page import ImagePolicy, write_policy
 from eyechart.runs.inputs import count_images, load_sent_image
 from eyechart.runs.pages import write_html, write_runs_html
 from eyechart.store.folder import remove_run
