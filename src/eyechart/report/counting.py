@@ -12,7 +12,7 @@ import itertools
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -519,17 +519,13 @@ def find_group(sample: Sample, key: str) -> str:
     return NO_VALUE if set(values) == {NO_VALUE} else ", ".join(values)
 
 
-_FIELDS: Mapping[str, Callable[[Sample], str]] = {  # columns that are parts of every sample
-    "answer": lambda sample: " | ".join(sample.golds),
-    "question": lambda sample: sample.question,
-    "hint": lambda sample: sample.hint,
-}
+_FIELDS = ("answer", "question", "hint")  # columns that are parts of every sample
 
 
 def _get_cell(sample: Sample, column: str) -> Any:
     if column in sample.meta or column not in _FIELDS:
         return sample.meta.get(column)
-    return _FIELDS[column](sample)
+    return " | ".join(sample.golds) if column == "answer" else getattr(sample, column)
 
 
 def check_groups(keys: Iterable[str], samples: Iterable[Sample], *, what: str = "no sample has") -> None:

@@ -39,9 +39,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
 
     judges: tuple[JudgeFigures, ...] = ()
     prompts: Mapping[str, str] = {}  # stage to the version of its prompt
-    n_by_rules: int = 0
-    n_by_judge: int = 0
-    n_undecided: int = 0
+    decided: Mapping[str, int] = {}  # how many replies by "rules", by the "judge", by "none"
     alpha: float | None = None
     pairs: Mapping[tuple[str, str], Comparison] = {}
     repeat: Mapping[str, Comparison] = {}
@@ -54,7 +52,7 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "judges": [one.to_json() for one in self.judges],
             "prompts": dict(self.prompts),
-            "decided": {"rules": self.n_by_rules, "judge": self.n_by_judge, "none": self.n_undecided},
+            "decided": {"rules": 0, "judge": 0, "none": 0, **self.decided},
             "alpha": self.alpha,
             "pairs": [{"judges": list(pair), **to_json_value(one)} for pair, one in self.pairs.items()],
             "repeat": [{"judge": name, **to_json_value(one)} for name, one in self.repeat.items()],
@@ -69,9 +67,10 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
             yield one.line()
         if self.judges:
             prompts = ", ".join(f"{stage} {version}" for stage, version in self.prompts.items())
-            undecided = f", {self.n_undecided:,} undecided" if self.n_undecided else ""
+            by = self.decided
+            undecided = f", {by['none']:,} undecided" if by["none"] else ""
             yield (
-                f"decided: {self.n_by_rules:,} by rules, {self.n_by_judge:,} by "
+                f"decided: {by['rules']:,} by rules, {by['judge']:,} by "
                 f"{'the judge' if len(self.judges) == 1 else 'the judges'}{undecided}"
                 + (f"; prompts: {prompts}" if prompts else "")
             )
@@ -97,9 +96,9 @@ class JudgeCard(msgspec.Struct, frozen=True, kw_only=True):
         for stage, version in self.prompts.items():
             yield f"judge prompt {stage}", version
         if self.judges:
-            yield "decided by rules", self.n_by_rules
-            yield "decided by the judge", self.n_by_judge
-            yield "undecided", self.n_undecided
+            yield "decided by rules", self.decided["rules"]
+            yield "decided by the judge", self.decided["judge"]
+            yield "undecided", self.decided["none"]
             yield "judges' alpha", self.alpha
         named = {f"judges {a}, {b}": found for (a, b), found in self.pairs.items()}
         named |= {f"judge {name} asked twice": found for name, found in self.repeat.items()}
@@ -195,9 +194,7 @@ def make_card(
     return JudgeCard(
         judges=tuple(_list_figures(journal, names, counted, prices)),
         prompts={stage: str(versions[stage]) for stage in sorted(stages) if stage in versions},
-        n_by_rules=counted.n_by_rules,
-        n_by_judge=counted.n_by_judge,
-        n_undecided=counted.n_undecided,
+        decided=counted.decided,
         alpha=stats.compute_krippendorff_alpha(
             [votes.get(name) for name in names] for votes in counted.votes.values()
         ),
@@ -231,17 +228,17 @@ class _VerdictCounter:
         self._names = names
         self._judged = judged
         self.votes: dict[Key, Votes] = {}  # of several judges
-        self.n_by_rules = self.n_by_judge = self.n_undecided = 0
+        self.decided = {"rules": 0, "judge": 0, "none": 0}
         self.failed = dict.fromkeys(names, 0)
         self.unreadable = dict.fromkeys(names, 0)
 
     def add(self, key: Key, score: Score, *, is_waiting: bool) -> None:
         reason = score.detail.get("fail_reason")
+        has_verdict = score.outcome != "unscored"
         if key not in self._judged and not is_waiting:
-            self.n_by_rules += score.outcome != "unscored"
+            self.decided["rules"] += has_verdict
             return
-        self.n_undecided += score.outcome == "unscored"
-        self.n_by_judge += score.outcome != "unscored"
+        self.decided["judge" if has_verdict else "none"] += 1
         if len(self._names) == 1:
             self.failed[self._names[0]] += is_waiting
             self.unreadable[self._names[0]] += reason == UNREADABLE

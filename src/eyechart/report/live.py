@@ -182,7 +182,9 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The parts of the line in order, each with its rank: the highest rank is left out first."""
     share = f" {100 * state.done // state.total}%" if state.total else ""
     of = f" of {state.limit:,}" if state.limit else ""
-    p50_s, p95_s = state.p50_s, state.p95_s
+    times = ""
+    if state.p50_s is not None and state.p95_s is not None:
+        times = f"p50 {_seconds(state.p50_s)} p95 {_seconds(state.p95_s)}"
     parts = [
         (5, label),
         (0, f"{state.done:,}/{state.total:,}{share}"),
@@ -190,10 +192,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (1, "" if state.score is None else f"{state.score_name} {100 * state.score:.1f}"),
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
         (8, f"{state.in_flight:,}{of} in flight" if state.in_flight else ""),
-        (
-            9,
-            f"p50 {_seconds(p50_s)} p95 {_seconds(p95_s)}" if p50_s is not None and p95_s is not None else "",
-        ),
+        (9, times),
         (6, _throttled(state.throttled)),
         (6, f"slowed by {state.slowed_by}" if state.slowed_by else ""),
         (7, f"{state.retried:,} retried" if state.retried else ""),
