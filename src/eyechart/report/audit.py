@@ -52,9 +52,8 @@ class AuditedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     clusters: Sequence[str]
     chances: Sequence[float]  # what guessing scores
     values: Mapping[str, Sequence[float | None]]  # by condition
-    changed: Mapping[
-        str, Sequence[bool | None]
-    ] = {}  # by condition: whether the verdict depends on the version
+    # By condition: whether the verdict depends on the version.
+    changed: Mapping[str, Sequence[bool | None]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

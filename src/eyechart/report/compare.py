@@ -570,7 +570,11 @@ def write_verdict(
             f"worse than {name}": worse,
             f"not distinguishable from {name}{limit}": alike,
         }
-        found = [f"{_list_runs(labels, several)} {what}" for what, several in parts.items() if several]
+        found = []
+        for what, several in parts.items():
+            if several:
+                names = join_names([labels[pair.a] for pair in several], 5)
+                found.append(f"{names} {'is' if len(several) == 1 else 'are'} {what}")
         return f"{on}: {'; '.join(found)}"
     if not alike:
         first = pairs[0]
@@ -610,11 +614,6 @@ def _tell_limit(pairs: Sequence[Difference]) -> str:
     if not hidden:
         return ""
     return f": a difference of {format_points(hidden)} points would be found with a power of 80 %"
-
-
-def _list_runs(labels: Mapping[str, str], pairs: Sequence[Difference]) -> str:
-    names = [labels[pair.a] for pair in pairs]
-    return f"{join_names(names, 5)} {'is' if len(names) == 1 else 'are'}"
 
 
 def format_points(fraction: float) -> str:

@@ -248,13 +248,8 @@ def _metric_rows(summary: Summary) -> Iterator[list[Cell]]:
     metrics = summary.metrics
     if metrics is None:
         return
-    yield [
-        f"{metrics.aggregate} ({metrics.scale})",
-        metrics.problem or None,
-        "value",
-        "ci95 low",
-        "ci95 high",
-    ]
+    name = f"{metrics.aggregate} ({metrics.scale})"
+    yield [name, metrics.problem or None, "value", "ci95 low", "ci95 high"]
     for name, metric in metrics.overall.items():
         yield ["overall", name, metric.value, *(metric.ci95 or (None, None))]
     for group, values in metrics.by.items():

@@ -131,9 +131,8 @@ class LiveLine:
             start = _ERASE_LINE + _ERASE_BELOW * self._has_below if erase and self._is_terminal else ""
             self._has_below = up > 0
             end = _UP.format(up) if up else ""
-            write(
-                self._stream, start + escape_controls(text) + end, errors="replace"
-            )  # which keeps the line's width
+            # Replacing what cannot be encoded keeps the line's width.
+            write(self._stream, start + escape_controls(text) + end, errors="replace")
 
 
 def format_status(state: Snapshot, *, label: str = "", width: int | None = None) -> str:

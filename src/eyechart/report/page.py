@@ -206,10 +206,8 @@ class ImageTable:
         self.boxed: set[int] = set()  # images whose size the page needs, to draw boxes on them
         self._at_most = None if keeps_all else MAX_IMAGES
         self._numbers: dict[int, int] = {}  # by the hash of the reference
-        self._kept: tuple[dict[int, ImageRef], dict[int, ImageRef]] = (
-            {},
-            {},
-        )  # of wrong answers, of right ones
+        # Of wrong answers, and of right ones.
+        self._kept: tuple[dict[int, ImageRef], dict[int, ImageRef]] = ({}, {})
 
     def add(self, ref: ImageRef, is_right: bool, *, is_boxed: bool = False, content: str = "") -> int:
         """The number of an image; images of equal content, where its hash is known, are one."""

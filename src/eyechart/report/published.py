@@ -72,9 +72,8 @@ def read_published(path: str | Path) -> list[PublishedNumber]:
         raise DataError(f"{file}: {err.strerror or err}", hint="check the path after --beside") from err
     except UnicodeDecodeError as err:
         raise DataError(f"{file}: not UTF-8 text", hint="save the table as CSV (UTF-8)") from err
-    rows = csv.DictReader(
-        text.splitlines(), delimiter="\t" if file.suffix.lower() in (".tsv", ".tab") else ","
-    )
+    delimiter = "\t" if file.suffix.lower() in (".tsv", ".tab") else ","
+    rows = csv.DictReader(text.splitlines(), delimiter=delimiter)
     names = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
     if missing := [name for name in COLUMNS[:3] if name not in names]:
         found = ", ".join(filter(None, names)) or "nothing"
