@@ -102,10 +102,6 @@ class Task:
     notes: tuple[str, ...] = ()  # printed before the run
     described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
 
-    def options_of(self, model: ModelEntry) -> dict[str, Any]:
-        """All options of the runs of `model`; flags override the file."""
-        return {**self.options, **model.options, **self.flags}
-
     def list_secrets(self) -> tuple[str, ...]:
         """The API keys of the task, which must not be written or shown."""
         held = [self.options, self.judging, *(model.options for model in self.models)]

@@ -154,7 +154,7 @@ def plan_evaluation(
 
 def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:
     """The options of the run, whose folder lies below that of the task."""
-    said = {**task.options_of(model), **questions.options}
+    said = {**task.options, **model.options, **task.flags, **questions.options}
     if questions.detail and model.spec.startswith("openai/"):
         said |= {"pass_urls": True, "params": {**said.get("params", {}), "image_detail": questions.detail}}
     if not questions.takes_judge:
@@ -279,7 +279,9 @@ def _run_and_score(one: Evaluation) -> None:
             output.write_predictions(lambda: done.list_for_files(0), one.predictions, one.questions.file)
         else:
             dump(bridge.make_predictions(dataset, done.list_for_files()), one.predictions)
-        output.drop_other_formats(one.predictions)
+        for path in output.find_prediction_files(one.folder, one.stem):
+            if path != one.predictions:  # there must be one file
+                path.unlink(missing_ok=True)
     _count(one, done)
     if one.task.mode != "infer":
         one.say("eval")

@@ -472,13 +472,6 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
             json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
 
 
-def drop_other_formats(path: Path) -> None:
-    """Remove earlier files of the same predictions in other formats: there must be one file."""
-    for ending in FORMATS:
-        if path.suffix != f".{ending}":
-            path.with_name(f"{path.stem}.{ending}").unlink(missing_ok=True)
-
-
 def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Path:
     """Write the replies among the predictions in `path` to the file `kept`.
 

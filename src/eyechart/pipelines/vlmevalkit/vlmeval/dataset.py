@@ -60,7 +60,10 @@ class ImageBaseDataset:
         self.img_root = str(smp.find_data_root() / "images" / self.dataset_name)
         with label_errors(self.dataset_name, "load_data"):
             frame = self.load_data(self.dataset_name)
-        data = smp.check_frame(frame, f"{self.dataset_name}: load_data").copy()
+        if not smp.is_frame(frame):
+            what = f"{self.dataset_name}: load_data returned {type(frame).__name__}, not a pandas DataFrame"
+            raise DataError(what, hint="load() of a .tsv file gives one")
+        data = frame.copy()
         self.skip_noimg = skip_noimg
         smp.require(data, ["index"], self.dataset_name)
         if skip_noimg and "image" in data:

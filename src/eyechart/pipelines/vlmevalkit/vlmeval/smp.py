@@ -313,16 +313,6 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
-def check_frame(value: Any, who: str) -> Frame:
-    """The table that a method returned; refuses anything else."""
-    if not is_frame(value):
-        raise DataError(
-            f"{who} returned {type(value).__name__}, not a pandas DataFrame",
-            hint="load() of a .tsv file gives one",
-        )
-    return value
-
-
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, NA or NaT.
 

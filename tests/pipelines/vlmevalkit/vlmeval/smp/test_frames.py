@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from eyechart.errors import DataError, MissingExtra
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    check_frame,
     import_pandas,
     infer_types,
     is_missing,
@@ -76,11 +75,6 @@ def test_plain_values_have_python_types() -> None:
         assert type(to_plain(value)) is kind
     assert to_plain(numpy.float64("nan")) is None
     assert to_plain([1]) == [1]
-
-
-def test_what_is_no_table_is_named() -> None:
-    with pytest.raises(DataError, match="mine: load_data returned list, not a pandas DataFrame"):
-        check_frame([], "mine: load_data")
 
 
 def test_missing_columns_are_named() -> None:
