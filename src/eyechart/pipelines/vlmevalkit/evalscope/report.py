@@ -55,6 +55,7 @@ METRIC = "accuracy"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
 _MAX_SUBSETS = 100  # each has two open files; further ones share a subset
+_COUNTS = ("requested", "succeeded", "errored")
 _STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 _PRETTY = {"accuracy": "Accuracy", "bleu": "BLEU", "rouge": "ROUGE"}
 _SEMANTICS = {
@@ -175,7 +176,7 @@ class _Subset:
     files: tuple[IO[str], ...]  # of predictions, of reviews
     means: dict[str, list[float]] = field(default_factory=dict)  # by metric, one number per counted unit
     judged: list[str] = field(default_factory=list)  # the states of its verdicts
-    counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
 
     def add(self, trials: Sequence[Result], model: str, judge: str) -> None:
         """Write the lines of a sample. A repeat counts for itself in EvalScope, a sample once otherwise."""
@@ -200,7 +201,7 @@ class _Subset:
 def _write_lines(export: Export, folders: Sequence[Path], dataset: str, key: str) -> dict[str, _Subset]:
     """Write both files of every subset into the two folders; they appear when all are complete."""
     by_value: dict[str, _Subset] = {}
-    names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
+    subsets: dict[str, _Subset] = {}  # by name: `maps/charts` and `maps_charts` are two subsets
     model, judge = str(export.manifest.get("model") or "model"), _name_judge(export.manifest)
     model = model.removeprefix("openai/") if _is_general(export) else model
     with ExitStack() as stack:
@@ -212,24 +213,20 @@ def _write_lines(export: Export, folders: Sequence[Path], dataset: str, key: str
             if value not in by_value and len(by_value) >= _MAX_SUBSETS:
                 value = OTHER_VALUES
             if value not in by_value:
-                name = _new_name(_file_part(value) or DEFAULT, names)
+                wanted = _file_part(value) or DEFAULT
+                possible = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
+                taken = {name.casefold() for name in subsets}  # file systems may ignore case
+                name = next(name for name in possible if name.casefold() not in taken)
                 paths = (folder / f"{dataset}_{name}.jsonl" for folder in folders)
-                by_value[value] = _Subset(tuple(stack.enter_context(open_text_file(path)) for path in paths))
+                files = tuple(stack.enter_context(open_text_file(path)) for path in paths)
+                by_value[value] = subsets[name] = _Subset(files)
             by_value[value].add(trials, model, judge)
-    return dict(zip(names.values(), by_value.values(), strict=True))
+    return subsets
 
 
 def _name_judge(manifest: Mapping[str, Any]) -> str:
     judge = manifest.get("judge")
     return str(judge["model"] if isinstance(judge, Mapping) else "").removeprefix("openai/")
-
-
-def _new_name(wanted: str, names: dict[str, str]) -> str:
-    """A name that no other value has: `maps/charts` and `maps_charts` are two subsets."""
-    possible = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
-    name = next(name for name in possible if name.casefold() not in names)
-    names[name.casefold()] = name
-    return name
 
 
 def _file_part(name: str) -> str:
@@ -252,11 +249,10 @@ def _report(export: Export, dataset: str, model: str, subsets: Mapping[str, _Sub
     metrics = [_metric(identity, subsets, headline) for identity in identities]
     of_main = [one["num"] for one in metrics if one["identity"] == primary]
     why = f"Primary metric selector {main} did not match any emitted metric identity."
+    why = why if metrics else "nothing could be scored"
     judged = [status for subset in subsets.values() for status in subset.judged]
-    total = {
-        name: sum(subset.counts[name] for subset in subsets.values())
-        for name in ("requested", "succeeded", "errored")
-    }
+    counts = {name: subset.counts for name, subset in subsets.items()}
+    total = {name: sum(one[name] for one in counts.values()) for name in _COUNTS}
     return {
         "schema_version": 2,
         "name": f"{model}@{dataset}",
@@ -268,14 +264,12 @@ def _report(export: Export, dataset: str, model: str, subsets: Mapping[str, _Sub
         "analysis": "N/A",
         "perf_metrics": None,
         "primary_metric_identity": primary,
-        "primary_metric_unavailable_reason": None
-        if primary
-        else (why if metrics else "nothing could be scored"),
+        "primary_metric_unavailable_reason": None if primary else why,
         "judge_summary": make_judge_summary(judged, _name_judge(manifest)) if judged else None,
         "execution_summary": {
             **total,
             "incomplete": bool(total["errored"] or export.numbers["pending"]),
-            "subsets": {name: subset.counts for name, subset in subsets.items()},
+            "subsets": counts,
         },
         "num": next(iter([*of_main, *(one["num"] for one in metrics)]), 0),
     }
