@@ -18,7 +18,7 @@ from extras.architectures import make_qwen25_vl
 from extras.test_tiny_vlm import COLOURS, SHAPES, draw_shape
 from eyechart import baselines
 from eyechart.integrations.transformers import EvaluateCheckpoints
-from eyechart.models.hf import kept, speed, weights
+from eyechart.models.hf import speed, weights
 from eyechart.models.hf.model import Chat, decode_image
 from support.pages import read_blocks
 
@@ -168,7 +168,7 @@ def test_weights_are_copied_by_the_names_that_their_files_have(tmp_path: Path) -
     with torch.no_grad():
         for part in model.parameters():
             part.zero_()
-        assert kept._copy_files(kept._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
+        assert weights._copy_files(weights._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
     assert all(torch.equal(one, wanted[name]) for name, one in model.state_dict().items())
 
 
@@ -180,7 +180,7 @@ def test_weights_are_copied_into_a_widened_tower(tmp_path: Path) -> None:
             part.mul_(1.5)
     other.save_pretrained(tmp_path)
     speed.align_tower(speed.find_tower(model))
-    assert kept._copy_files(kept._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
+    assert weights._copy_files(weights._list_saved_names(model), sorted(tmp_path.glob("*.safetensors")))
     copied = speed.list_tensors(model)
     assert all(torch.equal(one, copied[name]) for name, one in other.state_dict().items())
     gated = speed.find_tower(model).blocks[0].mlp

@@ -9,8 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from eyechart.baselines import Answer
-from eyechart.baselines.facts import Fact, answer_from_facts
-from eyechart.baselines.question import Choices, ParsedQuestion, measure_mention, read_number
+from eyechart.baselines.question import (
+    Choices,
+    Fact,
+    ParsedQuestion,
+    answer_from_facts,
+    measure_mention,
+    read_number,
+)
 from eyechart.baselines.sight import Box, Patch, Sight
 
 

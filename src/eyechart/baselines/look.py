@@ -15,11 +15,10 @@ from typing import Any
 
 from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.baselines.charts import answer_from_chart
-from eyechart.baselines.facts import answer_from_table
 from eyechart.baselines.question import Choices, ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.things import answer_about_things
-from eyechart.baselines.writing import answer_from_writing
+from eyechart.baselines.writing import answer_from_table, answer_from_writing
 from eyechart.data.images import ocr
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request

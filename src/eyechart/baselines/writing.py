@@ -1,22 +1,108 @@
-"""Answers from what is written in an image: signs, names, numbers beside a word, options that can be read."""
+"""Answers from the text in an image: receipts and tables; signs, names, numbers beside a word, options."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from eyechart.baselines import Answer
-from eyechart.baselines.facts import COMBINES, group_rows
 from eyechart.baselines.question import (
+    COMBINES,
     Choices,
+    Fact,
     ParsedQuestion,
+    answer_from_facts,
     match_option,
+    read_number,
     split_words,
     squeeze,
     stem,
 )
 from eyechart.baselines.sight import Box, Sight
 from eyechart.baselines.things import find_meant
+
+# -- Receipts and tables
+
+_TOTALS = re.compile(r"total|sum|cash|change|card|vat|tax|visa|paid|due|balance|tip|amount|tender", re.I)
+_PRICE = re.compile(r"^[^\w-]*\d+[.,]\d\d\W*\w{0,3}$")
+
+
+def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
+    """Answer from a table or a receipt, if there is one."""
+    lines = _read_receipt(sight.words)
+    if question.subject.extreme or "how many" in question.text:
+        lines = [fact for fact in lines if not _TOTALS.search(fact.label)]
+    for facts in (lines, *_read_table(sight.words)):
+        if facts and (answer := answer_from_facts(question, facts, choices)) is not None:
+            return answer
+    return None
+
+
+def group_rows(words: Sequence[Box]) -> list[list[Box]]:
+    """Rows of words, from top to bottom and from left to right."""
+    rows: list[list[Box]] = []
+    for word in sorted(words, key=lambda word: word.cy):
+        if rows and abs(word.cy - rows[-1][-1].cy) < 0.6 * min(word.height, rows[-1][-1].height):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return [sorted(row, key=lambda word: word.x0) for row in rows]
+
+
+def _read_receipt(words: Sequence[Box]) -> list[Fact]:
+    """Lines of a name and, at the right, a price; at least two of them, the prices in one column."""
+    facts, ends = [], []
+    for row in group_rows(words):
+        *words_before, price = row
+        if words_before and _PRICE.match(price.text):
+            label = " ".join(word.text for word in words_before)
+            facts.append(Fact(label, price.text, read_number(price.text), source="receipt"))
+            ends.append(price.x1)
+    is_column = len(facts) > 1 and max(ends) - min(ends) <= 0.15 * max(word.x1 for word in words)
+    return facts if is_column else []
+
+
+def _read_table(words: Sequence[Box]) -> list[list[Fact]]:
+    """The cells of a table, once for each column that can name the rows."""
+    rows = group_rows(words)
+    n_cells = [len(row) for row in rows]
+    are_alike = (
+        min(three) >= 2 and max(three) - 1 <= three[0] <= min(three) + 1
+        for three in zip(n_cells, n_cells[1:], n_cells[2:], strict=False)
+    )
+    start = next((number for number, is_table in enumerate(are_alike) if is_table), None)
+    if start is None:
+        return []
+    header = rows[start]
+    body = [_into_columns(row, header) for row in rows[start + 1 :] if len(row) >= 2]
+    # The first column names rows, and so does one without numbers.
+    worded = (c for c in range(1, len(header)) if all(read_number(r[c]) is None for r in body if c in r))
+    return [
+        [
+            Fact(row[naming], text, read_number(text), series=header[column].text, source="table")
+            for row in body
+            if naming in row
+            for column, text in row.items()
+            if column != naming
+        ]
+        for naming in (0, *worded)
+    ]
+
+
+_SIDES: Sequence[Callable[[Box], float]] = (lambda b: b.x0, lambda b: b.x1, lambda b: b.cx)
+
+
+def _into_columns(row: list[Box], header: list[Box]) -> dict[int, str]:
+    """Each word under the header whose left edge, right edge or centre is nearest to its own."""
+    cells: dict[int, str] = {}
+    for word in row:
+        off = [min(abs(side(word) - side(head)) for side in _SIDES) for head in header]
+        column = off.index(min(off))
+        cells[column] = f"{cells[column]} {word.text}" if column in cells else word.text
+    return cells
+
+
+# -- Whatever is written
 
 _TEXT = re.compile(r"\b(?:say|says|read|reads|written|text|inscription|spelled|word)\b")
 _WRITTEN_THING = re.compile(r"\b(?:letter|number|digit|word|character|name|symbol)\b")

@@ -21,7 +21,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from eyechart.errors import UsageError
-from eyechart.models.hf.kept import keep_weights
+from eyechart.models.hf.weights import keep_weights
 from eyechart.runs.options import Options
 from eyechart.runs.plan import make_plan
 from eyechart.runs.watch import POINTS, Checkpoint, Watch, find_fault

@@ -250,7 +250,7 @@ def name_checkpoint(model: str, folder: Path) -> str:
 def _keep_weights(model: str) -> AbstractContextManager[None]:
     if model.partition(",")[0].strip("/") == "hf":
         with contextlib.suppress(ImportError):  # the first checkpoint is refused with the extra to install
-            from eyechart.models.hf.kept import keep_weights
+            from eyechart.models.hf.weights import keep_weights
 
             return keep_weights()
     return contextlib.nullcontext()

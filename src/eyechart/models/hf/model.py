@@ -18,9 +18,9 @@ from eyechart.files import suppress_warnings
 from eyechart.models.hf import HfOptions
 from eyechart.models.hf.decode import Row, Sampling
 from eyechart.models.hf.engine import Engine
-from eyechart.models.hf.kept import keep_inputs
 from eyechart.models.hf.weights import (
     Checkpoint,
+    keep_inputs,
     load_decoder,
     open_checkpoint,
     read_sampling,

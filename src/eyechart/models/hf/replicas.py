@@ -24,8 +24,8 @@ from typing import Any
 import torch
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.models.hf.kept import has_lent_model
 from eyechart.models.hf.model import HfModel, open_single
+from eyechart.models.hf.weights import has_lent_model
 from eyechart.models.python import Threads
 from eyechart.types import ModelSettings, Reply, Request, Sample
 
