@@ -81,6 +81,7 @@ class Anthropic(ChatEndpoint):
     path = "/messages"
     key_variable = "ANTHROPIC_API_KEY"
     max_temperature = 1.0
+    error_words = ("type", "message")
     url_variables = ("ANTHROPIC_BASE_URL",)
     url_version = "v1"
     batch_api = "AnthropicBatches"
@@ -190,10 +191,6 @@ class Anthropic(ChatEndpoint):
             )
         ]
 
-    def read_error(self, content: bytes) -> str:
-        error = msgspec.json.decode(content, type=_Failed).error
-        return f"{error.type}: {error.message}"
-
 
 def _build_part(part: Part, attachments: Attachments) -> dict[str, Any]:
     if isinstance(part, str):
@@ -223,15 +220,6 @@ class _Answer(msgspec.Struct):
     model: str = ""
     usage: Any = None
     error: Any = None
-
-
-class _Error(msgspec.Struct):
-    type: str
-    message: str
-
-
-class _Failed(msgspec.Struct):
-    error: _Error
 
 
 _decode = msgspec.json.Decoder(_Answer).decode

@@ -160,6 +160,7 @@ class ChatEndpoint(ABC):
     limits: ClassVar[ImageLimits | None] = None
     batch_api: ClassVar[str] = ""  # the class in models/batch.py; empty: it has none
     max_temperature: ClassVar[float] = 2.0
+    error_words: ClassVar[tuple[str, ...]] = ("message", "code", "detail")  # what an error says of itself
     streamed: ClassVar[type[StreamedAnswer] | None] = (
         None  # how an answer is joined; None: it does not stream
     )
@@ -221,7 +222,7 @@ class ChatEndpoint(ABC):
         else:
             error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
             if isinstance(error, dict):
-                words = [str(error.get(name) or "") for name in ("message", "code", "detail")]
+                words = [str(error.get(name) or "") for name in self.error_words]
                 words = [word for word in words if word and not _STATUS.fullmatch(word)]
                 error = " / ".join(words) or error
             text = str(error)

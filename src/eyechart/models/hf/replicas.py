@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -82,10 +82,11 @@ class ReplicatedModel:
             alive = [copy for copy in self._copies if copy.is_alive]
             if not alive:
                 break
-            future = min(alive, key=lambda copy: len(copy.waiting)).expect(request)
+            copy = min(alive, key=lambda copy: len(copy.waiting))
+            number, reply = copy.expect()
             try:
-                await self._threads.call(future.send)
-                return await asyncio.wrap_future(future.reply)
+                await self._threads.call(copy.send, number, request)
+                return await asyncio.wrap_future(reply)
             except _CopyDied:
                 continue
         codes = sorted({str(copy.exit_code) for copy in self._copies if not copy.is_alive})
@@ -106,17 +107,6 @@ class _CopyDied(Exception):
     """The process ended before it answered."""
 
 
-@dataclass(eq=False, slots=True)
-class _Call:
-    copy: _Copy
-    number: int
-    request: Request
-    reply: Future[Reply] = field(default_factory=Future)
-
-    def send(self) -> None:
-        self.copy.send(self)
-
-
 class _Copy:
     """The near end of a process: sends requests, and resolves their futures from a thread that reads."""
 
@@ -132,7 +122,7 @@ class _Copy:
         self._line = Connection(near.detach())
         self._sending = threading.Lock()
         self._numbers = itertools.count()
-        self.waiting: dict[int, _Call] = {}
+        self.waiting: dict[int, Future[Reply]] = {}
         self.is_alive = True
         self._line.send(setup)
         threading.Thread(target=self._read, name="replica", daemon=True).start()
@@ -141,19 +131,19 @@ class _Copy:
     def exit_code(self) -> int | None:
         return self._process.poll()
 
-    def expect(self, request: Request) -> _Call:
+    def expect(self) -> tuple[int, Future[Reply]]:
         """A place for the reply: it counts from now on as one that this copy has to answer."""
-        call = _Call(self, next(self._numbers), request)
-        self.waiting[call.number] = call
-        return call
+        number, reply = next(self._numbers), Future[Reply]()
+        self.waiting[number] = reply
+        return number, reply
 
-    def send(self, call: _Call) -> None:
-        sample = call.request.sample
+    def send(self, number: int, request: Request) -> None:
+        sample = request.sample
         small = Sample(id=sample.id, question=sample.question, choices=dict(sample.choices))
-        asked = Request(messages=call.request.messages, sample=small, trial=call.request.trial)
+        asked = Request(messages=request.messages, sample=small, trial=request.trial)
         try:
             with self._sending:
-                self._line.send((call.number, asked))
+                self._line.send((number, asked))
         except OSError as err:
             raise _CopyDied from err
 
@@ -163,19 +153,19 @@ class _Copy:
                 number, answer = self._line.recv()
             except (EOFError, OSError):
                 break
-            call = self.waiting.pop(number)
-            if not call.reply.set_running_or_notify_cancel():
+            reply = self.waiting.pop(number)
+            if not reply.set_running_or_notify_cancel():
                 continue
             if isinstance(answer, Reply):
-                call.reply.set_result(answer)
+                reply.set_result(answer)
             else:
-                call.reply.set_exception(answer)
+                reply.set_exception(answer)
         self.is_alive = False
         self._process.wait()
         while self.waiting:
-            _, call = self.waiting.popitem()
-            if call.reply.set_running_or_notify_cancel():
-                call.reply.set_exception(_CopyDied())
+            _, reply = self.waiting.popitem()
+            if reply.set_running_or_notify_cancel():
+                reply.set_exception(_CopyDied())
 
     def close(self) -> None:
         """Ask the process to end, and end it if it does not."""
