@@ -388,7 +388,8 @@ def _read_count(name: str, stated: Any, what: str = "max_concurrency") -> int:
     try:
         return max(1, int(stated))
     except (TypeError, ValueError, OverflowError) as err:
-        raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint="e.g. 4") from err
+        hint = "it limits parallel calls, e.g. 4" if what == "max_concurrency" else "e.g. 8"
+        raise UsageError(f"{name}: {what} is {stated!r}, not a number", hint=hint) from err
 
 
 @contextlib.contextmanager
