@@ -107,8 +107,7 @@ class ImageCells(msgspec.Struct, frozen=True):
             return [value]
         if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
             found = next((value[key] for key in _KEYS if value.get(key)), None)
-            if isinstance(found, dict):  # {"image_url": {"url": ...}}
-                found = found.get("url")
+            found = found.get("url") if isinstance(found, dict) else found  # {"image_url": {"url": ...}}
             if not isinstance(found, str):
                 raise ValueError(f"an object without path, url or bytes (keys: {', '.join(map(str, value))})")
             value = found

@@ -243,14 +243,12 @@ class JsonWindow:
 
     def peek(self) -> bytes:
         """The next byte that is not whitespace, not consumed; empty at the end of the file."""
-        while True:
-            match = _NOT_BLANK.search(self.buffer, self.at)
-            if match is not None:
-                self.at = match.start()
-                return match[0]
+        while (match := _NOT_BLANK.search(self.buffer, self.at)) is None:
             self.at = len(self.buffer)
             if not self._read_on():
                 return b""
+        self.at = match.start()
+        return match[0]
 
     def items(self) -> Iterator[tuple[None, int, bytes]]:
         """The elements of the list that begins here."""
@@ -260,18 +258,15 @@ class JsonWindow:
     def objects(self) -> Iterator[tuple[None, int, bytes]]:
         """Objects that follow one another, with or without commas between them."""
         while self.peek() == b"{":
-            offset, text = self.value()
-            yield None, offset, text
-            if self.peek() == b",":
-                self.at += 1
+            yield None, *self.value()
+            self.at += self.peek() == b","
         if self.peek() != b"":
             raise self.malformed("an object, or the end of the file")
 
     def members(self) -> Iterator[tuple[str, int, bytes]]:
         """The members of the object that begins here."""
         for key, _, _ in self.openings(skip=False):
-            offset, text = self.value()
-            yield key, offset, text
+            yield key, *self.value()
 
     def openings(self, *, skip: bool = True) -> Iterator[tuple[str, int, bytes]]:
         """Key, offset and first byte of each member's value; with `skip`, the value is consumed."""
@@ -322,8 +317,7 @@ class JsonWindow:
             match = (_NESTED_STRUCTURE if depth else _STRUCTURE).search(self.buffer, self.at + size)
             if match is None:
                 size = len(self.buffer) - self.at
-                if not self._read_on():
-                    raise self.malformed("the end of the value")
+                self._read_on("the end of the value")
                 continue
             size = match.end() - self.at
             mark = match[0]
@@ -345,8 +339,7 @@ class JsonWindow:
             at = self.buffer.find(b'"', self.at + size)
             if at < 0:
                 size = len(self.buffer) - self.at
-                if not self._read_on():
-                    raise self.malformed("the end of the string")
+                self._read_on("the end of the string")
                 continue
             size = at + 1 - self.at
             slash = at
@@ -360,18 +353,21 @@ class JsonWindow:
             raise self.malformed(what)
         self.at += 1
 
-    def _read_on(self) -> bool:
-        """Drop what was consumed and read as much again, so that a long value takes linear time."""
+    def _read_on(self, expected: str = "") -> bool:
+        """Drop what was consumed and read as much again, so that a long value takes linear time.
+
+        At the end of the file it is False, or an error where something is `expected`.
+        """
         kept = len(self.buffer) - self.at
         if kept > MAX_ROW_BYTES:
             raise self.malformed(f"a row of at most {MAX_ROW_BYTES // 1024 // 1024} MB")
         chunk = self.file.read(max(_CHUNK_BYTES, kept))
-        if not chunk:
-            return False
+        if not chunk and expected:
+            raise self.malformed(expected)
         self.base += self.at
         self.buffer = self.buffer[self.at :] + chunk
         self.at = 0
-        return True
+        return bool(chunk)
 
 
 # -- Helpers for other readers of JSON; errors name the file and the row

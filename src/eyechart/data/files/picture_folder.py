@@ -38,10 +38,8 @@ def holds_images(path: Path) -> bool:
 
 def _walk(path: Path) -> Iterator[Path]:
     """The images and PDF files below a folder, by name; hidden ones and links to folders are left out."""
-    if path.is_file():
-        if _is_picture(path.name):
-            yield path
-        return
+    if path.is_file() and _is_picture(path.name):
+        yield path
     for place, folders, files in os.walk(path):
         folders[:] = sorted((name for name in folders if name[0] != "."), key=_natural)
         yield from (Path(place, name) for name in sorted(files, key=_natural) if _is_picture(name))
@@ -92,21 +90,14 @@ class PictureFolder:
         number = 0
         for file in _walk(self.path):
             name = file.relative_to(base).as_posix()
-            location = str(file.absolute())
-            located = ImageRef(kind="file", location=location)
-            for ref in list_pages(located) if split_page(location)[0] else [located]:
+            parent = Path(name).parent.as_posix()
+            meta = {} if parent == "." or self.answers == FOLDER else {"category": parent}
+            located = ImageRef(kind="file", location=str(file.absolute()))
+            for ref in list_pages(located) if split_page(name)[0] else [located]:
                 number += 1
-                page = f"#page={ref.offset + 1}" if ref.kind == "page" else ""
-                parent = Path(name).parent.as_posix()
-                meta = {} if parent == "." or self.answers == FOLDER else {"category": parent}
-                yield Sample(
-                    id=name + page,
-                    question=self.ask,
-                    images=(ref,),
-                    golds=self._find_golds(name + page),
-                    meta=meta,
-                    row=number,
-                )
+                one = f"{name}#page={ref.offset + 1}" if ref.kind == "page" else name
+                golds = self._find_golds(one)
+                yield Sample(id=one, question=self.ask, images=(ref,), golds=golds, meta=meta, row=number)
         if not number:
             raise DataError(f"{self.path}: no images in this folder", hint="expected .png, .jpg, .pdf, ...")
 
@@ -116,10 +107,11 @@ class PictureFolder:
         if self._table is not None:
             return next((self._table[key] for key in _keys(name) if key in self._table), ())
         if self.answers == FOLDER:
-            parent = Path(name).parent.name
-            return (parent,) if parent else ()
-        match = _compile(self.answers).fullmatch(Path(name.partition("#page=")[0]).stem)
-        return (match[1],) if match and match[1] else ()
+            found = Path(name).parent.name
+        else:
+            match = _compile(self.answers).fullmatch(Path(name.partition("#page=")[0]).stem)
+            found = match[1] if match else ""
+        return (found,) if found else ()
 
     @cached_property
     def _table(self) -> Mapping[str, tuple[str, ...]] | None:

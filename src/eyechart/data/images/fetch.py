@@ -54,22 +54,18 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         return _URL_LOCKS[hash(url) % len(_URL_LOCKS)]
 
     def read_cached(self, url: str) -> bytes | None:
-        if self.cache_dir is None:
-            return None
-        try:
-            return self._place(url).read_bytes()
-        except OSError:
-            return None
+        with suppress(OSError):
+            return self._place(url).read_bytes() if self.cache_dir else None
+        return None
 
     def write_cached(self, url: str, data: bytes) -> None:
         """Cache a download. Errors are ignored: the image at hand is still usable."""
-        if self.cache_dir is None:
-            return
-        target = self._place(url)
-        with suppress(OSError, StoreError):
-            make_folder(target.parent)
-            with atomic_write(target) as place:
-                place.write_bytes(data)
+        if self.cache_dir:
+            target = self._place(url)
+            with suppress(OSError, StoreError):
+                make_folder(target.parent)
+                with atomic_write(target) as place:
+                    place.write_bytes(data)
 
     def fetch(self, url: str) -> bytes:
         """Download; `ImageError` if that fails or is not allowed."""
@@ -196,10 +192,8 @@ def is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is None and ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
+        if inner or ip in _NAT64:
+            return is_public(str(inner or ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 

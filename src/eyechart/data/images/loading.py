@@ -269,10 +269,8 @@ class ImageLoader:
             is_cell = ref.kind == "cell"
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
-        if self.max_side is not None:
-            parts.append(f"side {self.max_side}")
-        if self.jpeg_quality is not None:
-            parts.append(f"jpeg {self.jpeg_quality}")
+        limits = {"side": self.max_side, "jpeg": self.jpeg_quality}
+        parts += [f"{name} {value}" for name, value in limits.items() if value is not None]
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _fetcher(self) -> Fetcher:
@@ -317,8 +315,7 @@ class ImageLoader:
             return data
 
     def _read_cached(self, ref: ImageRef) -> bytes:
-        kept = self._fetcher().read_cached(ref.location)
-        if kept is None:
+        if (kept := self._fetcher().read_cached(ref.location)) is None:
             raise ImageError(f"{ref}: not in the cache")
         return kept
 
@@ -461,15 +458,14 @@ class Measurer:
             return self._resize(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
         if self.is_exact:
             return self.loader.load(ref)
-        return self._resize(ref, *(_measure_ends(ref) or self._measure_whole(ref)))
+        if (found := _measure_ends(ref)) is None:
+            data = self.loader.original(ref)
+            name, image = open_image(data, str(ref))
+            found = (name, *image.size, len(data))
+        return self._resize(ref, *found)
 
     def describe(self, ref: ImageRef) -> Image:
         return self.loader.describe(ref) if self.is_exact and ref.kind != "url" else self.load(ref)
-
-    def _measure_whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
-        data = self.loader.original(ref)
-        name, image = open_image(data, str(ref))
-        return name, *image.size, len(data)
 
     def _resize(
         self, ref: ImageRef, name: str, width: int, height: int, n_bytes: int, *, is_assumed: bool = False
