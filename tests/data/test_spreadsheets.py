@@ -319,6 +319,12 @@ def test_a_conversation_in_a_table_must_be_json(folder: Path) -> None:
         list(open_source(folder / "a.tsv"))
 
 
+def test_a_conversation_of_brackets_is_no_conversation(folder: Path) -> None:
+    (folder / "a.csv").write_text(f"id,messages\n1,{'[' * 100_000}\n")
+    with pytest.raises(DataError, match="no column 'question'"):
+        open_source(folder / "a.csv")
+
+
 def test_nested_fields_by_path_and_by_name(folder: Path) -> None:
     row = {"nr": 7, "picture": {"file": "pics/red.png", "w": 3}, "qa": {"question": "?", "truth": "red"}}
     (folder / "a.jsonl").write_text(json.dumps(row))

@@ -246,7 +246,7 @@ def find_chat_column(columns: Collection[str], rows: Sequence[Row]) -> str:
 def _decode(value: Any) -> Any:
     """The turns of a cell, which is a JSON text in a table."""
     if isinstance(value, str) and value.lstrip().startswith("["):
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return msgspec.json.decode(value)
     return value
 

@@ -217,14 +217,10 @@ def detect(
         hint = _explain_missing_question(format, columns)
         raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
     by_user = {resolve_target(name) for name in options.fields}
-    used = {column for names in fields.values() for column in names} | set(letters.values())
     images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
     if "image" not in by_user:
-        unused = [column for column in columns if column not in used]
-        images = find_image_slots(unused, first)
-        if not images and is_everyday:
-            images = _find_other_images(unused, first, fields)
-            remarks += [f"columns: image = {slot[0]} (its cells are images)" for slot in images]
+        images, found = _find_images(columns, first, fields, letters, is_everyday=is_everyday)
+        remarks += found
     if images:
         fields["image"] = tuple(column for slot in images for column in slot)
     # Fields of the prompt are text; an id may be the name of an image that is not sent.
@@ -232,11 +228,8 @@ def detect(
     texts = {column for name in asked for column in fields.get(name, ())}
     same = find_same_images(images, columns) if "image" not in by_user else set()
     media = find_media(first, {*texts, *letters.values(), *fields.get("image", ()), *same})
-    ids = "no column index, id, question_id, uid or Nr: sample ids are row numbers"
     may_repeat = "id" in fields and is_loose_id(fields["id"][0])
-    if "id" in fields:
-        ids = f"sample ids from {fields['id'][0]}" + ("; repeats get #2, #3, ..." if may_repeat else "")
-    reasons = [_describe_questions(format, fields, letters, first), ids]
+    reasons = [_describe_questions(format, fields, letters, first), _describe_ids(fields, may_repeat)]
     reasons += [f"column {n[0]} is used as {to}" for to, n in fields.items() if n[0] not in ALIASES[to]]
     if len(images) > 1:
         reasons.append(f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row")
@@ -358,15 +351,29 @@ def _add_further(
     return [f"columns: {'; '.join(chosen)} (--field FIELD=COLUMN changes it)"] * bool(chosen) + others
 
 
-def _find_other_images(
-    columns: Sequence[str], rows: Sequence[Row], fields: Mapping[str, tuple[str, ...]]
-) -> tuple[tuple[str, ...], ...]:
-    """The one column whose cells are images, whatever its name; several are left for the user to choose."""
-    media = find_media(rows, {column for names in fields.values() for column in names})
-    found = [one.column for one in media if one.kind == "image" and one.column in columns]
-    named = [column for column in find_candidates("image", columns) if column in found]
+def _find_images(
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    fields: Mapping[str, tuple[str, ...]],
+    letters: Mapping[str, str],
+    *,
+    is_everyday: bool,
+) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+    """The image columns, and remarks. Without one by name, it is the one column whose cells are images.
+
+    Several such columns are left for the user to choose.
+    """
+    taken = {column for names in fields.values() for column in names}
+    unused = [column for column in columns if column not in taken and column not in letters.values()]
+    images = find_image_slots(unused, rows)
+    if images or not is_everyday:
+        return images, []
+    found = [one.column for one in find_media(rows, taken) if one.kind == "image" and one.column in unused]
+    named = [column for column in find_candidates("image", unused) if column in found]
     chosen = named if len(named) == 1 else found
-    return ((chosen[0],),) if len(chosen) == 1 else ()
+    if len(chosen) != 1:
+        return (), []
+    return ((chosen[0],),), [f"columns: image = {chosen[0]} (its cells are images)"]
 
 
 def _add_later_columns(
@@ -430,6 +437,12 @@ def is_loose_id(column: str) -> bool:
     (True, True, False)
     """
     return column.lower() == "question_id" or bool(find_candidates("id", [column]))
+
+
+def _describe_ids(fields: Mapping[str, tuple[str, ...]], may_repeat: bool) -> str:
+    if "id" not in fields:
+        return "no column index, id, question_id, uid or Nr: sample ids are row numbers"
+    return f"sample ids from {fields['id'][0]}" + ("; repeats get #2, #3, ..." if may_repeat else "")
 
 
 # -- Rows into samples
