@@ -13,7 +13,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -45,7 +45,7 @@ from eyechart.data.columns.meaning import (
 )
 from eyechart.data.columns.meaning import ChangeRow as ChangeRow  # callers import these from here
 from eyechart.data.columns.meaning import SourceOptions as SourceOptions
-from eyechart.data.columns.names import find_candidates
+from eyechart.data.columns.names import NamesQuestion, find_candidates
 from eyechart.data.files.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.files.hub import fetch_file, is_hub, open_hub, parse_hub
 from eyechart.data.files.json_files import JsonReader
@@ -161,7 +161,7 @@ def _find_layout(path: Path, format: str, options: SourceOptions) -> Layout | No
     )
 
 
-def _names_question(options: SourceOptions) -> Callable[[Sequence[str]], bool]:
+def _names_question(options: SourceOptions) -> NamesQuestion:
     """Whether columns are those of a table of questions; with ``--ask``, of one with answers or images."""
 
     def names(columns: Sequence[str]) -> bool:
@@ -190,9 +190,7 @@ def _open_inside(path: Path, format: str, reader: Reader, options: SourceOptions
     return reader
 
 
-def open_table(
-    path: Path, format: str, options: SourceOptions, is_header: Callable[[Sequence[str]], bool]
-) -> Reader:
+def open_table(path: Path, format: str, options: SourceOptions, is_header: NamesQuestion) -> Reader:
     """The rows of a table whose header `is_header` recognises, for callers that know its columns."""
     is_text = format in SEPARATORS
     layout = sniff_table(path, format, is_header, lambda names: False) if is_text else None
@@ -304,7 +302,7 @@ def _open_plain(
     encoding: str,
     options: SourceOptions,
     layout: Layout | None,
-    is_header: Callable[[Sequence[str]], bool],
+    is_header: NamesQuestion,
 ) -> Reader:
     if options.cells == "pandas" and format not in SEPARATORS:
         raise UsageError(f"{path.name}: cells='pandas' applies to TSV and CSV files, not to {format}")

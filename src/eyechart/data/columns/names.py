@@ -96,9 +96,10 @@ _SEARCHED_ROWS = 20
 _MAX_NAME_CHARS = 80
 
 Cells = Sequence[str | None]
+NamesQuestion = Callable[[Sequence[str]], bool]  # whether these are the names of the columns that are sought
 
 
-def find_header(rows: Sequence[Cells], names_a_question: Callable[[Sequence[str]], bool]) -> Header:
+def find_header(rows: Sequence[Cells], names_question: NamesQuestion) -> Header:
     """The header among the first rows: the first one that names a question, below titles at most.
 
     A title has at most half as many cells as the header. Where no row names a question it is the first row.
@@ -116,7 +117,7 @@ def find_header(rows: Sequence[Cells], names_a_question: Callable[[Sequence[str]
             if filled[number] > 1
             and all(len(cell or "") <= _MAX_NAME_CHARS for cell in row)
             and all(2 * n <= filled[number] for n in filled[:number])
-            and names_a_question([cell or "" for cell in row])
+            and names_question([cell or "" for cell in row])
         ),
         None,
     )

@@ -37,7 +37,7 @@ _CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which a missing and an empty te
 _FULL_CELL = 32_767  # UTF-16 units: the limit of a spreadsheet cell, longer texts are truncated
 _ENCODING = re.compile(r"--encoding ([\w-]+)")
 _EXAMINED_KEYS = 16
-_PICKLE = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
+_PICKLE = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them, and in our own exports
 _TAGS = "thinking_tags"  # in our own exports: what stood around the thoughts
 

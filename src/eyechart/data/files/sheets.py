@@ -17,14 +17,14 @@ import subprocess
 import sys
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.columns.names import Header, find_header
+from eyechart.data.columns.names import Header, NamesQuestion, find_header
 from eyechart.data.files.rows import (
     MAX_FILE_BYTES,
     URLS,
@@ -151,7 +151,6 @@ def format_cell(cell: Any) -> str | None:
     return None if cell is None or cell == "" else str(cell)
 
 
-NamesQuestion = Callable[[Sequence[str]], bool]
 FIRST = ""  # the first sheet, whatever its name
 
 

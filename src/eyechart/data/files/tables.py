@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from eyechart.data.columns.names import Header, find_header
+from eyechart.data.columns.names import Header, NamesQuestion, find_header
 from eyechart.data.files.rows import (
     MAX_ROW_BYTES,
     Blob,
@@ -348,10 +348,10 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
     kinds: dict[str, PandasType] = {}
     for name, forms in common.items():
         kind: PandasType = "text"
-        if forms and (is_whole := "whole" in forms) and not forms.isdisjoint(("int64", "uint64")):
-            kind = "float" if name in gaps else "int"
-        elif forms and not is_whole:
+        if forms and "whole" not in forms:
             kind = "float" if "float" in forms else "bool"
+        elif forms and not forms.isdisjoint(("int64", "uint64")):
+            kind = "float" if name in gaps else "int"
         kinds[name] = kind
     return kinds
 
@@ -452,8 +452,6 @@ _WESTERN = re.compile(
     re.VERBOSE,
 )
 
-NamesQuestion = Callable[[Sequence[str]], bool]
-
 
 class Layout(msgspec.Struct, frozen=True):
     """Separator, encoding and header of a table; no header: the first row."""
@@ -481,7 +479,7 @@ def sniff_table(
     path: Path,
     format: str,
     names_question: NamesQuestion,
-    is_published: Callable[[Sequence[str]], bool],
+    is_published: NamesQuestion,
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
