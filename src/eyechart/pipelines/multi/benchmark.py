@@ -17,7 +17,7 @@ from eyechart.data.files.formats import resolve_origin
 from eyechart.data.samples import ChangedSource, LazySource
 from eyechart.errors import UsageError
 from eyechart.pipelines.multi.arguments import MultiOptions
-from eyechart.pipelines.multi.data import open_multi, read_replies
+from eyechart.pipelines.multi.data import MultiSource, open_multi, read_replies
 from eyechart.pipelines.multi.prompt import OWN_WORDING, MultiPrompt, find_wording
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.score.chinese_words import require_jieba
@@ -77,7 +77,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
     prompt = MultiPrompt(options)
     origin = resolve_origin(options.problem_file) if options.problem_file else "multi"
 
-    def opened(options: MultiOptions, *remarks: str) -> Source:
+    def opened(options: MultiOptions, *remarks: str) -> MultiSource:
         source = open_multi(options)
         return replace(
             source,
@@ -91,10 +91,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
 
     def read(path: Path) -> Replies:
         types = EVERY_TYPE if is_every_type_scored else options.questions_type
-        chosen = opened(replace(options, questions_type=types))
-        # All questions of the problem file, to tell ids that were not selected from unknown ones.
-        every = MultiOptions(problem_file=options.problem_file, questions_type=EVERY_TYPE)
-        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(every)))
+        said = read_replies(path, opened(replace(options, questions_type=types)))
         assert said.source is not None, "it holds the questions that the file answers"
         return replace(said, source=ChangedSource(said.source, _scorable))
 

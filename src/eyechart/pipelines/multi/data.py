@@ -23,7 +23,7 @@ from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi import files
 from eyechart.pipelines.multi.arguments import MultiOptions, Numbering
 from eyechart.pipelines.multi.score import KINDS, count_points
-from eyechart.types import Replies, Reply, Sample, Source
+from eyechart.types import Replies, Reply, Sample
 
 _WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be a text instead of a list
 _MOST_DIGITS = 6  # of an image's number; a longer one exceeds any list
@@ -417,18 +417,19 @@ def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> N
 # -- A prediction.json as replies to the questions that were chosen.
 
 
-def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
+def read_replies(path: Path, chosen: MultiSource) -> Replies:
     """The replies in a file. As published, questions that are not in it do not count.
 
-    Ids that are not in `everything` are refused. The file's number of images decides a question's group.
+    Ids that the problem file does not have are refused. The file's number of images decides a question's group.
     """
     predictions = files.read_predictions(path)
     samples = [sample for sample in chosen if sample.id in predictions]
     meant = {sample.id for sample in samples}
     others = [name for name in predictions if name not in meant]
     if others:
-        known = {sample.id for sample in everything}
-        refuse_unknown_ids(others, known, file=path.name, of=Path(chosen.origin).name)
+        problems = chosen.options.problems
+        known = {question.id for question in list_questions(files.read_problems(problems))}
+        refuse_unknown_ids(others, known, file=path.name, of=problems.name)
     for place, sample in enumerate(samples):
         if (number := predictions[sample.id].question_image_number) is not None:
             counted = {"question_image_number": number, "image_class": files.classify_images(number)}

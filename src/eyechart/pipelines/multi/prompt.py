@@ -226,7 +226,7 @@ def find_wording() -> str:
     """
     for file in (folder / "prompts.py" for folder in _PLACES):
         with contextlib.suppress(OSError, UsageError):
-            if file.is_file() and dict(_list_pieces(read_literals(file), "zh", cot=False)):
+            if file.is_file() and any(_list_pieces(read_literals(file), "zh", cot=False)):
                 return file.as_posix()
     return ""
 
@@ -234,7 +234,7 @@ def find_wording() -> str:
 def read_authors_words(path: Path, lang: Language, *, cot: bool = False) -> dict[str, str]:
     """The pieces of a language that prompts.py has; there are no English examples in it."""
     found: dict[str, str] = {}
-    for name, (place, text) in _list_pieces(read_literals(path), lang, cot=cot):
+    for name, place, text in _list_pieces(read_literals(path), lang, cot=cot):
         *_, before, after = _THEIRS[name]
         with contextlib.suppress(TypeError, ValueError):  # not one %s for each value
             filled = text % _FILLED[name] if name in _FILLED else text
@@ -255,9 +255,7 @@ def read_authors_words(path: Path, lang: Language, *, cot: bool = False) -> dict
     return found
 
 
-def _list_pieces(
-    literals: Mapping[str, Any], lang: Language, *, cot: bool
-) -> Iterator[tuple[str, tuple[str, str]]]:
+def _list_pieces(literals: Mapping[str, Any], lang: Language, *, cot: bool) -> Iterator[tuple[str, str, str]]:
     """Our name of each piece, its place in the file, and its text there."""
     if not all(isinstance(literals.get(name), dict) for name in ("system_prompt", "ending_prompt")):
         return  # another file of that name
@@ -267,10 +265,10 @@ def _list_pieces(
         said = literals.get(variable)
         said = said.get(lang) if isinstance(said, dict) else None
         if not keys and isinstance(said, str):
-            yield piece, (f"{variable}[{lang!r}]", said)
-        texts: dict[str, Any] = {key: said.get(key) for key in keys} if isinstance(said, dict) else {}
-        if key := next((key for key, text in texts.items() if isinstance(text, str)), None):
-            yield piece, (f"{variable}[{lang!r}][{key!r}]", texts[key])
+            yield piece, f"{variable}[{lang!r}]", said
+        texts = said if isinstance(said, dict) else {}
+        if key := next((key for key in keys if isinstance(texts.get(key), str)), None):
+            yield piece, f"{variable}[{lang!r}][{key!r}]", texts[key]
 
 
 def read_literals(path: Path) -> dict[str, Any]:
