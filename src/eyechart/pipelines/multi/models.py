@@ -69,7 +69,7 @@ def choose_model(arguments: MultiArguments) -> ChosenModel:
                 hint="add --model_version NAME --api_url URL for an endpoint, "
                 f"or --model {_EVALUATOR} for your own class",
             )
-        return _endpoint(arguments, f"openai/{name}", name)
+        return _endpoint(arguments, name)
     if given.startswith("python:"):
         return load_evaluator(arguments, given)
     if "/" in given:
@@ -99,7 +99,7 @@ def _by_spec(arguments: MultiArguments, spec: str) -> ChosenModel:
             f"--model {spec} and --model_version {version} name two models", hint="leave one out"
         )
     if provider == "openai":
-        return _endpoint(arguments, spec, name)
+        return _endpoint(arguments, name)
     _refuse(arguments, ("api_url", "api_key", "model_dir", "cuda_device"), of=spec)
     return ChosenModel(spec=spec, name=spec)
 
@@ -111,11 +111,11 @@ def _served(arguments: MultiArguments, registered: str, served: ServedModel) -> 
             f"--model {registered}: the original calls the API of the model's vendor, which is not supported",
             hint="give an OpenAI-compatible URL with --api_url",
         )
-    version = arguments.model_version or served.version
-    return _endpoint(arguments, f"openai/{version}", version, registered=registered)
+    return _endpoint(arguments, arguments.model_version or served.version, registered)
 
 
-def _endpoint(arguments: MultiArguments, spec: str, name: str, registered: str = "") -> ChosenModel:
+def _endpoint(arguments: MultiArguments, name: str, registered: str = "") -> ChosenModel:
+    spec = f"openai/{name}"
     _refuse(arguments, ("model_dir", "cuda_device"), of=f"the endpoint of {spec}")
     options = {"base_url": arguments.api_url, "api_key": arguments.api_key}
     said = {key: value for key, value in options.items() if value is not None}
