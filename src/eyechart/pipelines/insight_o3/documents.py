@@ -121,9 +121,9 @@ def _count_tokens(export: Export, result: Result) -> dict[str, Any]:
 
 def _write_conversation(export: Export, result: Result) -> dict[str, Any]:
     look, reply = read_look(result) or {}, result.reply
-    numbers = iter(range(len(result.sent)))
-    refs = [_write_ref(next(numbers), record["look"]) for record in result.sent if "look" in record]
-    originals = {record["look"]["source"]: record for record in reversed(result.sent) if "look" in record}
+    looks = [record for record in result.sent if "look" in record]
+    refs = [_write_ref(number, record["look"]) for number, record in enumerate(looks)]
+    originals = {record["look"]["source"]: record for record in reversed(looks)}
     return {
         "schema_version": _SCHEMA,
         "agent_name": export.manifest.get("model"),

@@ -204,12 +204,8 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
         metavar="DIR",
         help="where the files go (default: beside the predictions); not in the original",
     )
-    parser.add_argument(
-        "--model_list",
-        "-l",
-        action="store_true",
-        help="print the names that eyechart multi accepts, and exit",
-    )
+    text = "print the names that eyechart multi accepts, and exit"
+    add_option(parser, MultiArguments, "model_list", help=text)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     for name in _REFUSED_METRICS:
         form = {"action": "store_true"} if name == "only_past" else {"metavar": "PATH"}

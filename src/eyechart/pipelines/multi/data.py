@@ -420,7 +420,7 @@ def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> N
 def read_replies(path: Path, chosen: MultiSource) -> Replies:
     """The replies in a file. As published, questions that are not in it do not count.
 
-    Ids that the problem file does not have are refused. The file's number of images decides a question's group.
+    Ids that are not in the problem file are refused. The number of images decides a question's group.
     """
     predictions = files.read_predictions(path)
     samples = [sample for sample in chosen if sample.id in predictions]
