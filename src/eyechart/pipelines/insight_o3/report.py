@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -409,7 +408,7 @@ def gather_results(folder: str | Path, settings: Sequence[str] = (), datasets: S
         raise DataError(
             f"no folder {root}", hint="give the folder with the evaluations, such as outputs/eval"
         )
-    found = _tell_apart(list(_find_evaluations(root)))
+    found = _tell_apart(_find_evaluations(root))
     if not found:
         raise DataError(
             f"{root}: no evaluation of InSight-o3 in it",
@@ -463,16 +462,12 @@ def _place(dataset: str) -> tuple[int, str]:
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), dataset)
 
 
-def _find_evaluations(root: Path) -> Iterator[Evaluation]:
-    for place, folders, files in os.walk(root):
-        folders.sort()
-        path = Path(place)
-        has_trials = any(
-            name.startswith("trial_") and (path / name / "eval_metrics.json").is_file() for name in folders
-        )
-        if SUMMARY in files or has_trials:
-            folders.clear()
-            yield _read_evaluation(root, path)
+def _find_evaluations(root: Path) -> list[Evaluation]:
+    """Those below a folder, without folders inside of another one's."""
+    complete = {path.parent for path in root.rglob(SUMMARY)}
+    found = complete | {path.parent.parent for path in root.rglob("trial_*/eval_metrics.json")}
+    outer = sorted(path for path in found if found.isdisjoint(path.parents))
+    return [_read_evaluation(root, path) for path in outer]
 
 
 def _read_evaluation(root: Path, path: Path) -> Evaluation:
