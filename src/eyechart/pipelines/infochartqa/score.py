@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
+from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 from rapidfuzz.distance import LCSseq
@@ -195,17 +196,9 @@ def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
     if wanted.value is None:
         raise OfficialOddity("aborts")
     g, r = wanted.value, found.value
-    for factor in {wanted.unit, 1.0}:
-        for other in {found.unit, 1.0}:
-            if _near(g * factor, r * other, abs(g * factor), tolerance):
-                return True
-    return any(
-        _near(k * g, r, abs(k * g), tolerance) or _near(g, k * r, abs(g), tolerance) for k in _FORGIVEN
-    )
-
-
-def _near(g: float, r: float, size: float, tolerance: float) -> bool:
-    return abs(g - r) / (0.01 + size) < tolerance
+    pairs = [(g * unit, r * other) for unit in {wanted.unit, 1.0} for other in {found.unit, 1.0}]
+    pairs += [pair for k in _FORGIVEN for pair in ((k * g, r), (g, k * r))]
+    return any(abs(one - other) / (0.01 + abs(one)) < tolerance for one, other in pairs)
 
 
 def read_amount(text: str) -> OfficialAmount:
@@ -229,13 +222,8 @@ def read_amount(text: str) -> OfficialAmount:
 
 def _unit_text(token: str) -> str:
     """The last run of letters and percent signs."""
-    end = len(token)
-    while end and not _is_unit(token[end - 1]):
-        end -= 1
-    start = end
-    while start and _is_unit(token[start - 1]):
-        start -= 1
-    return token[start:end]
+    runs = ["".join(run) for is_unit, run in groupby(token, _is_unit) if is_unit]
+    return runs[-1] if runs else ""
 
 
 def _is_unit(char: str) -> bool:
@@ -307,12 +295,10 @@ def is_same_set(gold: str, reply: str) -> bool:
     if len(wanted) != len(left):
         return False
     for element in wanted:
-        for position, other in enumerate(left):
-            if _fits(element, other, UNORDERED_THRESHOLD):
-                del left[position]
-                break
-        else:
+        fitting = (other for other in left if _fits(element, other, UNORDERED_THRESHOLD))
+        if (first := next(fitting, None)) is None:
             return False
+        left.remove(first)
     return True
 
 
