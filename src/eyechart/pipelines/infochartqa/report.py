@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,9 +103,7 @@ def compare_forms(judged: Iterable[tuple[str, str, bool]]) -> Record:
         by_question.setdefault(question, {})[form] = is_right
     pairs = [forms for forms in by_question.values() if len(forms) == 2]
     counts = Counter((forms["infographic"], forms["plain"]) for forms in pairs)
-    both, info, plain, neither = (
-        counts[key] for key in ((True, True), (True, False), (False, True), (False, False))
-    )
+    both, info, plain, neither = (counts[key] for key in product((True, False), (True, False)))
     return {
         "pairs": len(pairs),
         "both_right": both,

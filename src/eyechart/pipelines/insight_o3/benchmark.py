@@ -27,6 +27,7 @@ from eyechart.data.images.boxes import TARGET_BOXES
 from eyechart.data.samples import LazySource
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, UsageError
+from eyechart.files import read_json
 from eyechart.pipelines.insight_o3.score import OFFICIAL_GOLD
 from eyechart.prompt.default import with_system
 from eyechart.registry import BenchmarkFactory, benchmark
@@ -35,7 +36,6 @@ from eyechart.types import Benchmark, Card, ImageRef, Message, Sample, Source
 NO_GROUP = "unknown"
 AS_WRITTEN = "as-written"  # in meta: the row's own names, in its order
 Kind: TypeAlias = Literal["as written", "whole", "real"]  # what a column's values are made
-_MAX_SIDECAR_BYTES = 1_000_000  # a larger file of boxes is not read
 _SEEN = ("question_id", "image", "file_name", "category", "subset")  # what a model may see of a row, besides
 _KNOWN = (*_SEEN, "question", "options", "answer")
 
@@ -354,14 +354,11 @@ def _find_boxes(values: Mapping[str, Any], image: ImageRef) -> dict[str, Any]:
     """The row's own boxes; else those of the JSON file beside the image, as V*Bench has them."""
     if "bbox" in values:
         return {TARGET_BOXES: values["bbox"]}
-    path = Path(image.location).with_suffix(".json")
-    if image.kind != "file" or image.refused or not path.is_file():
+    if image.kind != "file" or image.refused:
         return {}
-    try:
-        with path.open("rb") as file:
-            found = msgspec.json.decode(file.read(_MAX_SIDECAR_BYTES), type=_Sidecar)
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return {}  # some other file of that name
+    found = read_json(Path(image.location).with_suffix(".json").resolve(), _Sidecar)
+    if found is None:  # or it is some other file of that name
+        return {}
     return {TARGET_BOXES: [[x, y, x + width, y + height] for x, y, width, height in found.bbox]}
 
 

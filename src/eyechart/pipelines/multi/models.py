@@ -19,7 +19,7 @@ from eyechart.errors import UsageError
 from eyechart.models import environment
 from eyechart.models.python import list_parameters, load_object, make_python_model
 from eyechart.pipelines.multi.arguments import MultiArguments
-from eyechart.pipelines.multi.prompt import read_literals
+from eyechart.pipelines.multi.prompt import PLACES, read_literals
 from eyechart.registry import suggest_name
 from eyechart.runs.options import Options
 from eyechart.types import Model
@@ -357,11 +357,8 @@ LOCAL: Mapping[str, LocalModel] = {
 
 def read_model_list() -> tuple[Path, dict[str, Mapping[str, Any]]]:
     """The evaluators in an args.py of the original's form: here, one folder up, or in the folder eval."""
-    for folder in (Path(), Path(".."), Path("eval")):
-        file = folder / "args.py"
-        if not file.is_file():
-            continue
-        with contextlib.suppress(UsageError):
+    for file in (folder / "args.py" for folder in PLACES):
+        with contextlib.suppress(UsageError):  # there is none
             lists = [one for one in read_literals(file).values() if isinstance(one, dict)]
             found: dict[str, Mapping[str, Any]] = {
                 name: said

@@ -189,7 +189,7 @@ def read_words(path: str | Path, lang: Language, *, cot: bool = False) -> dict[s
 # -- The authors' wording, in prompts.py of their folder eval: read as text, never executed
 
 OWN_WORDING = "eyechart"  # the setting for our own wording where theirs would be found
-_PLACES = (Path(), Path(".."), Path("eval"))  # where args.py is looked for, too
+PLACES = (Path(), Path(".."), Path("eval"))  # where args.py is looked for, too
 _GUIDES = "image_noncot_guide_prompts"
 _EXAMPLES = "fs_shot_guide_example"
 _INSTRUCTIONS = "question_prompts"  # of the first releases; later ones have two, for cot and without
@@ -224,9 +224,9 @@ def find_wording() -> str:
 
     Other people's files have that name, too: it counts if it holds the dictionaries of the authors'.
     """
-    for file in (folder / "prompts.py" for folder in _PLACES):
-        with contextlib.suppress(OSError, UsageError):
-            if file.is_file() and any(_list_pieces(read_literals(file), "zh", cot=False)):
+    for file in (folder / "prompts.py" for folder in PLACES):
+        with contextlib.suppress(UsageError):  # there is none
+            if any(_list_pieces(read_literals(file), "zh", cot=False)):
                 return file.as_posix()
     return ""
 
