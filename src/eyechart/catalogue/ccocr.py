@@ -36,9 +36,6 @@ Entry(
 ).register()
 
 
-_BY_CHARACTER = ("Arabic", "Japanese", "Korean")
-
-
 @scorer("ccocr", version="1", parity="official")
 def score_ccocr(reply: Reply, sample: Sample) -> Score:
     """CC-OCR by the kind of row: words or characters, fields, document, table, formula, molecule.
@@ -54,7 +51,7 @@ def score_ccocr(reply: Reply, sample: Sample) -> Score:
         route = next((name for name in ("table", "molecular", "formula") if name in kind), "doc")
         compare = partial(compare_ccocr, kind=route)
     else:
-        is_by_character = part in _BY_CHARACTER or "zh" in part
+        is_by_character = part in ("Arabic", "Japanese", "Korean") or "zh" in part
         is_plain = "scene_ocr" in group and not is_by_character
         route, compare = "words", partial(compute_word_f1, is_by_character=is_by_character, is_plain=is_plain)
     value, read = max((compare(reply.text, gold) for gold in sample.golds), default=0.0), reply.text.strip()

@@ -38,16 +38,14 @@ def score_mmvet(reply: Reply, sample: Sample) -> Judging[Score]:
     return give(found, said, "mmvet", read=reply.text.strip())
 
 
-CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
-
-
 def _list_capabilities(row: ScoredRow) -> Iterable[str]:
     """The capabilities of a question, and their combination.
 
     As published, a combination of one has the name of its capability, so the two are counted together.
     """
     category = get_column(row, "category")
-    return [*(one for one in CAPABILITIES if one in category), category.replace(",", "_")]
+    capabilities = (one for one in ("rec", "ocr", "know", "gen", "spat", "math") if one in category)
+    return [*capabilities, category.replace(",", "_")]
 
 
 @declare_aggregate("mmvet", count_by(_list_capabilities), headline="score")

@@ -33,8 +33,6 @@ from eyechart.score.reading import score_official
 from eyechart.score.text import get_answers, list_accepted, parse_literal
 from eyechart.types import CannotAggregate, Card, MetricTable, Reply, Sample, Score, ScoredRow
 
-_hide_boxes = withhold("bbox", "content")
-
 
 def prepare_ocrbench(sample: Sample) -> Sample:
     """Boxes and texts are the answer; Chinese transcripts need the words of Chinese text."""
@@ -44,7 +42,7 @@ def prepare_ocrbench(sample: Sample) -> Sample:
         require_jieba("the Chinese part of OCRBench v2")
     if not sample.golds and sample.meta.get("content"):  # text spotting: the texts at their places
         sample = replace(sample, golds=(str(sample.meta["content"]),))
-    return _hide_boxes(sample)
+    return withhold("bbox", "content")(sample)
 
 
 def change_ocrbench(row: Mapping[str, Any]) -> dict[str, Any]:

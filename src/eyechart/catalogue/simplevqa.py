@@ -89,8 +89,6 @@ def read_simplevqa_lmms(reply: str) -> str:
 #
 # As published, the shares are rounded to four decimals before F1 is taken.
 
-JUDGED = ("correct", "incorrect", "not attempted")
-
 
 def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
     return {"n": len(rows), **Counter(str(row.detail.get("judged")) for row in rows)}
@@ -99,9 +97,8 @@ def _count_attempts(rows: Sequence[ScoredRow]) -> Counts:
 @declare_aggregate("simplevqa", _count_attempts, headline="F1")
 def _combine_attempts(total: Counts) -> MetricTable:
     """F1 of right answers among all questions and among those attempted."""
-    right, wrong, idle = (
-        round(total.get(one, 0) / total["n"], 4) if total.get("n") else 0.0 for one in JUDGED
-    )
+    counts = (total.get(verdict, 0) for verdict in _VERDICTS.values())
+    right, wrong, idle = (round(n / total["n"], 4) if total.get("n") else 0.0 for n in counts)
     attempted = round(right + wrong, 4)
     given = divide(right, attempted) or 0.0
     f1 = divide(2 * given * right, given + right) or 0.0
