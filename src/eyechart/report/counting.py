@@ -186,8 +186,7 @@ class ResultCounter:
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
         self._by_trial: dict[int, stats.Moments] = {}
-        self._trials: list[tuple[float, ...]] = []  # of each sample with several
-        self._answers: list[tuple[Hashable, ...]] = []
+        self._trials: list[tuple[list[float], list[Hashable]]] = []  # values and answers of each sample
 
     def add(self, result: Result) -> None:
         """Count one trial of one sample."""
@@ -246,8 +245,7 @@ class ResultCounter:
             asked = self._asked[key]
             self._n_uncounted += asked.has_reply and not asked.has_usage
             if asked.scored > 1:
-                self._trials.append(tuple(asked.values))
-                self._answers.append(tuple(asked.answers))
+                self._trials.append((asked.values, asked.answers))
             for tally in asked.tallies:
                 tally.close_sample(asked)
         self._asked.clear()
@@ -270,9 +268,8 @@ class ResultCounter:
         k = len(self._by_trial)
         if over is None or k < 2:
             return None
-        complete = [number for number, values in enumerate(self._trials) if len(values) == k]
-        rows = (self._trials[number] for number in complete)
-        answers = (self._answers[number] for number in complete)
+        complete = [both for both in self._trials if len(both[0]) == k]
+        rows, answers = (values for values, _ in complete), (answers for _, answers in complete)
         samples = stats.summarise_trials(rows, answers) if k <= MAX_TRIALS else None
         return Trials(k=k, mean=over[0], std=over[1], samples=samples)
 
