@@ -375,10 +375,11 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     """A listening socket; without a port, the usual one or one of those after it. 0: any free one."""
     wanted = [port] if port is not None else [*range(PORT, PORT + _TRIED_PORTS), 0]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    is_both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # "::" is asked over IPv4 as well
     trouble: OSError | None = None
     for one in wanted:
         try:
-            return socket.create_server((host, one), family=family, backlog=128)
+            return socket.create_server((host, one), family=family, backlog=128, dualstack_ipv6=is_both)
         except OSError as err:
             trouble = err
     assert trouble is not None
