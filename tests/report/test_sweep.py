@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,13 @@ def test_the_cheapest_that_is_not_distinguishable_from_the_best() -> None:
     )
     assert find_dominated(pairs, {"x=small": 1.0, "x=middle": 2.0, "x=large": 9.0}) == {}
     assert find_dominated(pairs, {"x=small": 3.0, "x=middle": 2.0, "x=large": 3.0}) == {"x=small": "x=large"}
+
+
+def test_a_setting_may_be_a_value_that_json_lacks() -> None:
+    cells = (cell("a", cost=1.0, settings={"prompt_template": Path("a.j2")}),)
+    found = Sweep(benchmark="q", n=9, cells=cells, pairs=(), spread={}, verdict="").to_json()
+    assert found["cells"][0]["settings"] == {"prompt_template": Path("a.j2")}
+    assert found["cells"][0]["ci95"] == [0.4, 0.6]
 
 
 def test_the_best_may_be_the_cheapest_or_alone() -> None:

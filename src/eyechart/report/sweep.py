@@ -9,13 +9,13 @@ the **frontier**. Of equal settings none is dominated, however different they co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
 from eyechart import stats
 from eyechart.errors import join_names
-from eyechart.files import list_values, to_json_value
+from eyechart.files import list_values
 from eyechart.models.prices import format_usd
 from eyechart.report.compare import ALPHA, SharedQuestions, format_points, pair_values
 from eyechart.report.table import PlainTable, format_percent, format_range
@@ -56,7 +56,7 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions from 0 to 1."""
-        return {**to_json_value(self), "label": self.label}
+        return {**asdict(self), "label": self.label, "ci95": self.ci95 and list(self.ci95)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
