@@ -10,7 +10,7 @@ import contextlib
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -436,9 +436,8 @@ def _prepared(
             journals = () if options.fresh else plan.earlier
             runs.append(open_earlier(plan.folder, options, plan.model.identity, journals))
         kept = [stack.enter_context(contextlib.closing(run)) for run in runs if run is not None]
-        samples: Iterable[tuple[int, Sample]] = enumerate(_shown(plan, notes_shown))
-        if plan.shard is not None:
-            samples = select_shard(plan, plan.shard, _shown(plan, notes_shown))
+        shown = _shown(plan, notes_shown)
+        samples = enumerate(shown) if plan.shard is None else select_shard(plan, plan.shard, shown)
         for n, (position, sample) in enumerate(samples, start=1):
             replies = [row for run in kept for row in run.replied(sample.id, options.trials)]
             for task in list_tasks(position, sample, replies, options.trials, together=together):

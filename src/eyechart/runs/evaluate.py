@@ -375,12 +375,10 @@ class Callbacks:
                     if (function := getattr(made, method, None)) is not None:
                         function(*arguments)
                 except Exception as err:  # a plug-in may raise anything
-                    self._note(f"--track {name}: {method} failed: {type(err).__name__}: {err}")
-
-    def _note(self, text: str) -> None:
-        if text not in self._noted:  # once, not every ten seconds
-            self._noted.add(text)
-            print_note(text)
+                    text = f"--track {name}: {method} failed: {type(err).__name__}: {err}"
+                    if text not in self._noted:  # once, not every ten seconds
+                        self._noted.add(text)
+                        print_note(text)
 
     @contextlib.contextmanager
     def watch(self, snapshot: Callable[[], Snapshot], every_s: float = EVERY_S) -> Iterator[None]:

@@ -53,16 +53,6 @@ def make_loader(options: Options) -> ImageLoader:
 # -- Captions and OCR texts
 
 
-def find_text_files(options: Options) -> Options:
-    """The options with absolute paths of the files of texts: the run folder is the same from everywhere."""
-    files: dict[str, Any] = {
-        name: str(Path(given).absolute())
-        for name in ("captions", "ocr_texts")
-        if (given := getattr(options, name)) and Path(given).is_file()
-    }
-    return replace(options, **files) if files else options
-
-
 def open_texts(benchmark: Benchmark, options: Options, *, is_ocr: bool) -> ImageTexts:
     """The captions or OCR texts that are sent in place of each image."""
     given = options.ocr_texts if is_ocr else options.captions

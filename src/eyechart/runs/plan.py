@@ -46,7 +46,7 @@ from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
 from eyechart.runs.corrections import Correction, read_corrections
 from eyechart.runs.cost import find_prices, tell_role
-from eyechart.runs.inputs import apply_shuffle, find_text_files, make_loader, open_texts
+from eyechart.runs.inputs import apply_shuffle, make_loader, open_texts
 from eyechart.runs.options import DATA, QUESTIONS, Options
 from eyechart.runs.plugins import SCORER_HINT, find_exporter, find_scorer, is_ours, try_part
 from eyechart.runs.sources import apply_circular, apply_selection, find_benchmark, refuse_blind_run
@@ -248,7 +248,12 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
     options = apply_parity(options, benchmark)
     if options.prompt_template:
         options = replace(options, prompt_template=read_template(options.prompt_template))
-    options = find_text_files(options)
+    texts: dict[str, Any] = {  # with absolute paths: the run folder is the same from everywhere
+        name: str(Path(given).absolute())
+        for name in ("captions", "ocr_texts")
+        if (given := getattr(options, name)) and Path(given).is_file()
+    }
+    options = replace(options, **texts)
     if options.shots:
         benchmark, options = add_shots(benchmark, options)
     asked = apply_selection(benchmark, options)
