@@ -241,9 +241,8 @@ def read_values(path: Path) -> Any:
                 hint="if you trust it, convert it to .json, .jsonl, .tsv or .xlsx",
             )
     with translate_json_errors(path.name, hint="the file is damaged: remove it"):
-        wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
         try:
-            return _unwrapped(wrapped)
+            return json.loads(read_bytes(path).partition(b"\n")[2], object_hook=_unwrap)
         except (KeyError, TypeError) as err:
             raise ValueError(f"unexpected content: {err}") from err
 
@@ -267,13 +266,9 @@ def _wrapped(value: Any, name: str) -> Any:
     )
 
 
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unwrapped(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    [(kind, items)] = value.items()
-    return _KINDS[kind](_unwrapped(items) if kind != "dict" else map(tuple, _unwrapped(items)))
+def _unwrap(wrapped: dict[str, Any]) -> Any:
+    [(kind, items)] = wrapped.items()
+    return _KINDS[kind](map(tuple, items) if kind == "dict" else items)
 
 
 # By the ending of a file: its reader and its writer.
