@@ -460,10 +460,8 @@ def convert_value(value: Any, kind: Kind) -> Any:
 
 def _number(value: Any) -> float | None:
     """A cell as a float, null as NaN; None if it is not a number."""
-    if value is None:
-        return math.nan
     try:
-        return float(value)
+        return math.nan if value is None else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 

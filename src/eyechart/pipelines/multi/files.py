@@ -228,8 +228,6 @@ def find_unshown_images(texts: Iterable[str], images: Sequence[str]) -> list[str
     >>> find_unshown_images(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
     ['b.png']
     """
-    if not images:
-        return []
     shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(rewrite_marks(text))}
     return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
 

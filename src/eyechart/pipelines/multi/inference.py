@@ -300,10 +300,22 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
 def write_checkpoints(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
     """Write a checkpoint after every `save_every` answers; -1: none."""
     is_over = threading.Event()
+
+    def watch(n_before: int) -> None:
+        pause_s = _LOOK_EVERY_S
+        while not is_over.wait(pause_s):
+            start = time.monotonic()
+            n_answered = count_answers(run_folder)
+            if n_answered // save_every > n_before // save_every:
+                path = folder / FOLDER / f"prediction_{n_answered}.json"
+                with contextlib.suppress(EyechartError, OSError):  # the run continues without this copy
+                    write_predictions(Run(run_folder), path, is_over=False)
+            n_before = max(n_before, n_answered)
+            pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)
+
     with ThreadPoolExecutor(1, "eyechart-checkpoints") as pool:
         if save_every > 0:
-            n_before = count_answers(run_folder)
-            pool.submit(_watch, run_folder, folder / FOLDER, save_every, is_over, n_before)
+            pool.submit(watch, count_answers(run_folder))
         try:
             yield
         finally:
@@ -316,18 +328,6 @@ def count_answers(run_folder: Path) -> int:
         if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
             return sum(1 for _ in done.verdicts())
     return 0
-
-
-def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event, n_before: int) -> None:
-    pause_s = _LOOK_EVERY_S
-    while not is_over.wait(pause_s):
-        start = time.monotonic()
-        n_answered = count_answers(run_folder)
-        if n_answered // save_every > n_before // save_every:
-            with contextlib.suppress(EyechartError, OSError):  # the run continues without this copy
-                write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)
-        n_before = max(n_before, n_answered)
-        pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)
 
 
 # -- A model whose class was edited or whose endpoint moved since the run began
