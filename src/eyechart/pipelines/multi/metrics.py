@@ -199,11 +199,11 @@ def summarise_predictions(
     Questions without a prediction do not count. `predictions` are entries as in the file, by question id.
     """
     questions = {question.id: question for question in list_questions(problems)}
-    ids = report.sort_ids(predictions)
-    known = [name for name in ids if name.rpartition("_")[0] in problems]
-    for name in known:
-        if name not in questions:
-            problem_id, _, index = name.rpartition("_")
+    known, unknown = list[str](), list[str]()
+    for name in report.sort_ids(predictions):
+        problem_id, _, index = name.rpartition("_")
+        (known if problem_id in problems else unknown).append(name)
+        if problem_id in problems and name not in questions:
             n = len(problems[problem_id].problem_type_list)
             raise DataError(
                 f"{where}question {name!r}: problem {problem_id!r} has {n} entries in problem_type_list, "
@@ -221,7 +221,7 @@ def summarise_predictions(
             for name, row in zip(known, rows, strict=True)
         },
         unlabelled=tuple(name for name in known if not questions[name].find_own("problem_answer_list")),
-        unknown=tuple(name for name in ids if name.rpartition("_")[0] not in problems),
+        unknown=tuple(unknown),
     )
 
 
