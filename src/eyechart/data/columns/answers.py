@@ -368,10 +368,8 @@ class ObjectGolds(msgspec.Struct, frozen=True):
     def read(self, answer: Any, values: Mapping[str, Any], used: set[str]) -> dict[str, Any] | None:
         """The gold object of a row; None if it has none. Columns that it is made of are added to `used`."""
         gold = read_gold_object(values.get(self.column)) if self.column else None
-        if gold is not None:
-            used.add(self.column)
-        else:
-            gold = read_gold_object(answer)
+        used.update([self.column] if gold else ())
+        gold = gold or read_gold_object(answer)
         if self.schema is None:
             return gold
         used.update(self.columns.values())
@@ -422,20 +420,15 @@ def find_object_golds(
     column = folded.get(COLUMN, "")
     if column and not any(read_gold_object(row.values.get(column)) for row in rows):
         column = ""
-    golds = ObjectGolds(column, schema)
-    if schema is not None:
-        named = {name: folded.get(name.casefold(), "") for name in schema.properties}
-        golds = ObjectGolds(column, schema, {name: found for name, found in named.items() if found})
-        missing = [name for name, found in named.items() if not found]
-        objects = [_read_first(ObjectGolds(column), row, answers) for row in rows]
-        if missing and not any(objects):
-            what = f"{path.name}: --fields: no column {join_names(missing)}, and no answer is an object"
-            raise UsageError(what, hint=f"columns: {join_names(columns, 20)}")
+    named = {name: folded.get(name.casefold(), "") for name in (schema.properties if schema else ())}
+    golds = ObjectGolds(column, schema, {name: found for name, found in named.items() if found})
+    missing = [name for name, found in named.items() if not found]
+    if missing and not any(_read_first(ObjectGolds(column), row, answers) for row in rows):
+        what = f"{path.name}: --fields: no column {join_names(missing)}, and no answer is an object"
+        raise UsageError(what, hint=f"columns: {join_names(columns, 20)}")
     found = [gold for row in rows if (gold := _read_first(golds, row, answers)) is not None]
-    if not found:
-        return golds, []
     names = join_names(list(dict.fromkeys(name for gold in found for name in gold)), 8)
-    return golds, [f"answers are objects, scored field by field: {names}"]
+    return golds, [f"answers are objects, scored field by field: {names}"] * bool(found)
 
 
 def _read_first(golds: ObjectGolds, row: Row, answers: Sequence[str]) -> dict[str, Any] | None:

@@ -47,9 +47,8 @@ def write_clean(
     if not rows:
         raise DataError(f"{source.origin}: contains no questions", hint="is this the right file?")
     if out.suffix.lower() == ".jsonl":
-        data = b"".join(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in rows)
         with atomic_write(out) as draft:
-            draft.write_bytes(data)
+            draft.write_bytes(msgspec.json.Encoder(enc_hook=str).encode_lines(rows))
     else:
         _write_table(out, rows)
     return Converted(annotations=out, n_rows=len(rows), n_images=images.n)

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from eyechart.data.files.parquet import ArrowCells, is_image_type
+from eyechart.data.files.parquet import ArrowCells, list_image_columns
 from eyechart.data.files.rows import (
     OnProblem,
     PathRules,
@@ -501,8 +501,7 @@ class HubReader(msgspec.Struct, frozen=True):
 
     def image_columns(self) -> tuple[str, ...]:
         """Columns with an image type."""
-        schema = self.dataset.with_format("arrow").data.schema
-        return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
+        return list_image_columns(self.dataset.with_format("arrow").data.schema)
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order; no image is in memory."""

@@ -73,8 +73,7 @@ class ParquetReader(msgspec.Struct):
     def image_columns(self) -> tuple[str, ...]:
         """Columns with an image type."""
         with _parquet_file(self.path) as file:
-            schema = file.schema_arrow
-            return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
+            return list_image_columns(file.schema_arrow)
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows, in order. Image bytes are not read if the file's statistics say that none is missing."""
@@ -302,6 +301,11 @@ def _find_group(file: Any, row: int) -> tuple[int, int]:
             return group, row
         row -= n_rows
     raise IndexError("no such row")
+
+
+def list_image_columns(schema: Any) -> tuple[str, ...]:
+    """The columns with an image type."""
+    return tuple(name for name in schema.names if is_image_type(schema.field(name).type))
 
 
 def _is_list(kind: Any) -> bool:

@@ -63,12 +63,13 @@ def render_page(ref: ImageRef) -> bytes:
 def _call(location: str, task: str, what: str = "") -> bytes:
     if find_spec("pypdfium2") is None:
         raise MissingExtra.named("pdf", needed_for="PDF files")
-    command = [sys.executable, "-P", str(_PROGRAM), location, task, str(_MAX_MEMORY), str(_MAX_CPU_S)]
+    limits = (str(_MAX_MEMORY), str(_MAX_CPU_S))
+    command = [sys.executable, "-P", str(_PROGRAM), location, task, *limits]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = message[-1][:300] if message else f"exit code {done.returncode}"
-        if done.returncode == -_SIGXCPU:
-            why = f"it takes more than {_MAX_CPU_S} s of CPU time"
-        raise ImageError(f"{what or location}: the page cannot be rendered: {why}")
-    return done.stdout
+    if not done.returncode:
+        return done.stdout
+    message = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    why = message[-1][:300] if message else f"exit code {done.returncode}"
+    if done.returncode == -_SIGXCPU:
+        why = f"it takes more than {_MAX_CPU_S} s of CPU time"
+    raise ImageError(f"{what or location}: the page cannot be rendered: {why}")

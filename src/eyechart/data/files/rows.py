@@ -12,7 +12,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -158,24 +160,20 @@ def read_literal(text: str) -> Any:
     is_bracketed = text[:1] + text[-1:] in {"[]", "{}"}
     if not is_bracketed or len(text) > MAX_LITERAL_CHARS or _depth(text) > _MAX_DEPTH:
         return None
+    value: Any = None
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        try:
-            with suppress_warnings():  # an invalid escape such as '\d' is kept as written
-                value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return None
+        # An invalid escape such as '\d' is kept as written.
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError), suppress_warnings():
+            value = ast.literal_eval(text)
     return value if isinstance(value, list | dict) else None
 
 
 def _depth(text: str) -> int:
     """How deep brackets are nested, outside strings."""
-    depth = deepest = 0
-    for mark in re.findall(r"[\[\](){}]", _STRING.sub("", text)):
-        depth += 1 if mark in "[({" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    marks = re.findall(r"[\[\](){}]", _STRING.sub("", text))
+    return max(accumulate(1 if mark in "[({" else -1 for mark in marks), default=0)
 
 
 def read_list_items(data: bytes) -> list[bytes] | None:
