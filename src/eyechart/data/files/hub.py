@@ -457,13 +457,15 @@ def find_snapshot(place: str, revision: str = "") -> Path | None:
     home = os.environ.get("HF_HOME") or os.path.join(  # noqa: PTH118 - as the library composes it
         os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
     )
-    cache = os.environ.get("HF_HUB_CACHE") or f"{home}/hub"
-    folder = Path(os.path.expanduser(cache)) / f"datasets--{place.replace('/', '--')}"  # noqa: PTH111
+    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    cache = named or f"{home}/hub"
+    cache = os.path.expanduser(os.path.expandvars(cache))  # noqa: PTH111
+    folder = Path(cache) / f"datasets--{place.replace('/', '--')}"
     commit = revision
     with suppress(OSError, UnicodeDecodeError):
         commit = (folder / "refs" / (revision or "main")).read_text(encoding="utf-8").strip()
     found = folder / "snapshots" / commit
-    return found if commit and found.is_dir() else None
+    return found if commit and "/" not in commit and found.is_dir() else None
 
 
 # -- Rows
