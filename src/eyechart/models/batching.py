@@ -34,31 +34,27 @@ class Batcher(Generic[T, R]):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[R] = loop.create_future()
         self._waiting.append((item, future))
-        self._start_full()
+        self._start(self._size)
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_later(_FILL_S, self._start_rest)
         return await future
 
-    def _start_full(self) -> None:
-        while self._n_free and len(self._waiting) >= self._size:
-            self._start()
-
     def _start_rest(self) -> None:
         """Nothing more has come: start what there is."""
         self._timer = None
-        while self._n_free and self._waiting:
-            self._start()
+        self._start(1)
 
-    def _start(self) -> None:
-        chosen, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
-        alive = [(item, future) for item, future in chosen if not future.done()]  # others were given up
-        if not alive:
-            return
-        self._n_free -= 1
-        task = asyncio.get_running_loop().create_task(self._work(alive))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _start(self, least: int) -> None:
+        """Start batches of at least so many, as many as may run."""
+        while self._n_free and len(self._waiting) >= least:
+            chosen, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+            alive = [(item, future) for item, future in chosen if not future.done()]  # others were given up
+            if alive:
+                self._n_free -= 1
+                task = asyncio.get_running_loop().create_task(self._work(alive))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
 
     async def _work(self, batch: list[tuple[T, asyncio.Future[R]]]) -> None:
         try:
@@ -68,7 +64,7 @@ class Batcher(Generic[T, R]):
             for _, future in batch:
                 if not future.done():
                     future.cancel()
-            self._start_full()
+            self._start(self._size)
             if self._waiting and self._timer is None:
                 self._timer = asyncio.get_running_loop().call_later(_FILL_S, self._start_rest)
 

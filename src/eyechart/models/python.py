@@ -196,18 +196,16 @@ def _answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any])
     ]
     names = [parameter.name.lower() for parameter in open_ones]
     n_required = sum(parameter.default is parameter.empty for parameter in open_ones)
+    first, second = (*names, "", "")[:2]
+    is_text, is_image = first in _TEXTS, any(word in second for word in _IMAGES)
+    is_optional = first == "text" and second.removesuffix("s") in _ONE_IMAGE
     if inspect.iscoroutinefunction(function) and n_required:
         return n_required <= 2
     if n_required == 2:
-        return names[0] in _TEXTS or any(word in names[1] for word in _IMAGES)
+        return is_text or is_image
     if n_required == 1:
-        is_image = len(names) == 1 or any(word in names[1] for word in _IMAGES)
-        return names[0] == "messages" or (names[0] in _TEXTS and is_image)
-    if n_required == 0:
-        return names[:1] == ["messages"] or (
-            names[:1] == ["text"] and len(names) > 1 and names[1].removesuffix("s") in _ONE_IMAGE
-        )
-    return False
+        return first == "messages" or (is_text and (is_image or not second))
+    return n_required == 0 and (first == "messages" or is_optional)
 
 
 # -- any object as a Model -------------------------------------------------------------------------
