@@ -25,13 +25,11 @@ from eyechart.types import Capabilities, Image, Message, Part, Reply, ToolCall
 _VERSION = "2026-10-21"
 _VERSION_WITH_SAMPLING = "2023-06-01"  # later ones refuse temperature, top_p and top_k for every model
 _DEFAULT_MAX_TOKENS = 4096  # the API requires one; every Claude model with vision accepts this
-_FINISHED = {  # others, such as tool_use and pause_turn, by their own name
-    None: "",
+FINISHED = {  # others, such as refusal, tool_use and pause_turn, by their own name
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    "refusal": "refusal",
 }
 
 
@@ -178,7 +176,7 @@ class Anthropic(ChatEndpoint):
             Reply.read(
                 "".join(block.text for block in said.content if block.type == "text"),
                 thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
-                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
+                finish_reason=FINISHED.get(said.stop_reason or "", said.stop_reason or ""),
                 usage=usage,
                 model=said.model,
                 latency_s=latency_s,

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from eyechart.errors import UsageError
+from eyechart.models.anthropic import FINISHED
 from eyechart.models.chat import Attachments, ChatEndpoint, ImageLimits, UsageFields, join_system
 from eyechart.models.streams import AmazonEvents, Event, StreamedAnswer
 from eyechart.registry import model
@@ -22,15 +23,7 @@ _CONFIG = {
     "max_tokens": "maxTokens",
     "stop": "stopSequences",
 }
-_FINISHED = {  # others, such as tool_use, by their own name
-    None: "",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "guardrail_intervened": "content_filter",
-    "content_filtered": "content_filter",
-}
+_FINISHED = {**FINISHED, **dict.fromkeys(("guardrail_intervened", "content_filtered"), "content_filter")}
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _UNKNOWN_MODEL = re.compile(r"model identifier is invalid", re.IGNORECASE)
 
@@ -142,7 +135,7 @@ class Bedrock(ChatEndpoint):
             Reply.read(
                 "".join(block.text for block in blocks),
                 thinking="\n\n".join(thought.text for thought in thoughts if thought),
-                finish_reason=_FINISHED.get(said.stop_reason) or said.stop_reason or "",
+                finish_reason=_FINISHED.get(said.stop_reason or "", said.stop_reason or ""),
                 usage=_USAGE.read(said.usage),
                 latency_s=latency_s,
             )
