@@ -43,9 +43,6 @@ class BatchLimits:
     prompt_tokens: int  # of prompts that run together: what the activations allow
     ready_bytes: int  # of rows that wait
 
-    def fits(self, rows: int, length: int) -> bool:
-        return rows == 1 or (rows <= self.rows and rows * length <= self.tokens)
-
 
 @dataclass(frozen=True, slots=True)
 class Begun:
@@ -65,12 +62,8 @@ class Begun:
     @property
     def can_grow(self) -> bool:
         """Whether rows may join; not known before the prompts are laid out."""
-        batch = self.batch.result() if self.has_begun and not self.batch.exception() else None
+        batch = self.batch.result() if self.batch.done() and not self.batch.exception() else None
         return batch is not None and batch.can_grow
-
-    @property
-    def has_begun(self) -> bool:
-        return self.batch.done()
 
     @property
     def has_run(self) -> bool:
@@ -356,7 +349,8 @@ def choose_rows(
         length = max(length, row.n_prompt + min(row.sampling.max_tokens, _USUAL_TOKENS))
         longest = max(longest, row.n_prompt)
         n_prompts = len(chosen) + 1
-        if not limits.fits(beside + n_prompts, length):
+        n_rows = beside + n_prompts
+        if n_rows > 1 and (n_rows > limits.rows or n_rows * length > limits.tokens):
             break
         if chosen and n_prompts * longest > limits.prompt_tokens:
             break
