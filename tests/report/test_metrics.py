@@ -81,6 +81,18 @@ def test_rows_without_a_score_are_not_counted() -> None:
     assert compute_metrics("pope-f1", [Result(sample=sample, position=0)]).problem == "no row has a score"
 
 
+@pytest.mark.parametrize("name", ["muirbench", "mtvqa", "mathvision", "visulogic", "mmvet"])
+def test_a_row_without_a_group_counts_once(name: str) -> None:
+    rows = [
+        answer(0, "A", "A", category="math"),
+        answer(1, "B", "A", category=""),
+        answer(2, "A", "A", category=""),
+    ]
+    overall = compute_metrics(name, rows).overall
+    assert overall["n"].value == 3
+    assert next(iter(overall.values())).value == pytest.approx(2 / 3)
+
+
 def test_half_an_image_is_a_problem_and_not_a_number() -> None:
     found = compute_metrics("mme", [answer(0, "Yes", "Yes", category="OCR")])
     assert found.score is None

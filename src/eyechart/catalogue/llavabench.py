@@ -123,7 +123,7 @@ def _combine_grades(total: Counts, *, decimals: int | None) -> MetricTable:
 
 
 _count_grades = count_by(
-    lambda row: filter(None, (get_column(row, "category"),)),
+    lambda row: (get_column(row, "category"),),
     **{grade: partial(_read_grade, name=grade) for grade in ("grade", "reference grade")},
 )
 for _name, _decimals in (("llavabench", None), ("llavabench-lmms", 3)):  # decimals of both means

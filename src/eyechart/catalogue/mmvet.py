@@ -48,7 +48,7 @@ def _list_capabilities(row: ScoredRow) -> Iterable[str]:
     return [*capabilities, category.replace(",", "_")]
 
 
-@declare_aggregate("mmvet", count_by(_list_capabilities), headline="score")
+@declare_aggregate("mmvet", count_by(_list_capabilities), headline="score", version="2")
 def _combine_mmvet(total: Counts) -> MetricTable:
     """The judge's grades, by capability and combination of capabilities."""
     return average(total, name="score")

@@ -48,7 +48,7 @@ def _name_forms(qid: str) -> dict[str, str]:
 
 
 def _count_forms(rows: Sequence[ScoredRow]) -> Counts:
-    found = Counter(count_by(lambda row: filter(None, (get_column(row, "category"),)))(rows))
+    found = Counter(count_by(lambda row: (get_column(row, "category"),))(rows))
     forms: dict[tuple[str, str], list[ScoredRow]] = {}
     known = {get_column(row, "qid"): get_column(row, "category") for row in rows}
     for row in rows:

@@ -46,7 +46,10 @@ Groups = Callable[[ScoredRow], Iterable[str]]
 def count_by(
     groups: Groups, **values: Callable[[ScoredRow], float]
 ) -> Callable[[Sequence[ScoredRow]], dict[Hashable, float]]:
-    """Count rows and sum up values, the score and those that are named, of all rows and of a row's groups."""
+    """Count rows and sum up values, the score and those that are named, of all rows and of a row's groups.
+
+    A row without a group counts among all rows only.
+    """
 
     def count(rows: Sequence[ScoredRow]) -> dict[Hashable, float]:
         found: dict[Hashable, float] = {}
@@ -54,7 +57,7 @@ def count_by(
             if not row.is_scored:
                 continue
             counts = {"n": 1, "value": row.value, **{name: read(row) for name, read in values.items()}}
-            for group in (ALL, *groups(row)):
+            for group in (ALL, *filter(None, groups(row))):
                 for name, value in counts.items():
                     found[group, name] = found.get((group, name), 0) + value
         return found
@@ -97,7 +100,7 @@ def declare_aggregate(
 
 def declare_means(name: str, about: str, groups: Groups) -> None:
     """Record an aggregate that is the mean over all rows and over groups of them."""
-    declare_aggregate(name, count_by(groups), headline="accuracy", about=about)(average)
+    declare_aggregate(name, count_by(groups), headline="accuracy", about=about, version="2")(average)
 
 
 def declare_macro(name: str, about: str, groups: Groups) -> None:
