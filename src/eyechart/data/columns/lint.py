@@ -259,11 +259,10 @@ class Lint:
         self.report.n_images += len(sample.images)
         if not sample.question.strip():
             self.add("empty-question", sample.row)
-        if not sample.images:
-            if self.expects_images:
-                self.add("no-image", sample.row, hint="--input any asks such rows without images")
-            elif len(self._without_image) < 5:
-                self._without_image.append(sample.row)
+        if not sample.images and self.expects_images:
+            self.add("no-image", sample.row, hint="--input any asks such rows without images")
+        elif not sample.images and len(self._without_image) < _MAX_EXAMPLES:
+            self._without_image.append(sample.row)
         if sample.choices_text and not sample.choices:
             self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
         if len(sample.golds) == 1 and sample.golds[0] != sample.golds[0].strip():

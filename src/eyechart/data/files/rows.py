@@ -28,8 +28,6 @@ from eyechart.types import ImageRef
 MAX_ROW_BYTES = 256 * 1024 * 1024
 MAX_FILE_BYTES = 512 * 1024 * 1024  # of an image file
 MAX_SENT_BYTES = 64 * 1024 * 1024  # of an image that is sent unchanged; endpoints accept less
-MAX_DOWNLOAD_BYTES = 64 * 1024 * 1024
-DOWNLOAD_TIMEOUT_S = 30.0
 
 # Enough of an image to find it by: the first characters of a base64 text hold size and tables.
 _HEAD_BYTES = 96

@@ -22,7 +22,6 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
-from eyechart.data.files.rows import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
 from eyechart.errors import ImageError, StoreError, shorten
 from eyechart.files import atomic_write, make_folder
 
@@ -45,8 +44,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
 
     cache_dir: Path | None = None
     allow_private: bool = False
-    max_bytes: int = MAX_DOWNLOAD_BYTES
-    timeout_s: float = DOWNLOAD_TIMEOUT_S
+    max_bytes: int = 64 * 1024 * 1024
+    timeout_s: float = 30.0
 
     @staticmethod
     def lock(url: str) -> threading.Lock:

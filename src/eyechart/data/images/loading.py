@@ -28,8 +28,6 @@ from eyechart.data.files.hub import find_reader, read_hub_image
 from eyechart.data.files.parquet import ParquetCells
 from eyechart.data.files.pdf import render_page
 from eyechart.data.files.rows import (
-    DOWNLOAD_TIMEOUT_S,
-    MAX_DOWNLOAD_BYTES,
     MAX_FILE_BYTES,
     MAX_SENT_BYTES,
     REFUSALS,
@@ -153,8 +151,6 @@ class ImageLoader:
     allow_urls: bool = True
     allow_private_urls: bool = False
     cache_dir: Path | str | None = None
-    max_download_bytes: int = MAX_DOWNLOAD_BYTES
-    timeout_s: float = DOWNLOAD_TIMEOUT_S
     _cells: OpenFiles = field(default_factory=OpenFiles, repr=False, compare=False)
     _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
 
@@ -276,12 +272,8 @@ class ImageLoader:
     def _fetcher(self) -> Fetcher:
         from eyechart.data.images.fetch import Fetcher
 
-        return Fetcher(
-            cache_dir=Path(self.cache_dir) if self.cache_dir else None,
-            allow_private=self.allow_private_urls,
-            max_bytes=self.max_download_bytes,
-            timeout_s=self.timeout_s,
-        )
+        folder = Path(self.cache_dir) if self.cache_dir else None
+        return Fetcher(cache_dir=folder, allow_private=self.allow_private_urls)
 
     def _read(self, ref: ImageRef, *, download: bool = True) -> _Raw:
         _refuse(ref)

@@ -298,13 +298,11 @@ def read_caption_lines(data: bytes, name: str) -> dict[str, str]:
         raise DataError(f"{name}: line {number}: not UTF-8 text", hint=hint) from err
     captions: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
         image, comma, caption = line.partition(",")
-        if not comma:
+        if not comma and line.strip():
             hint = "expected per line: the path of an image, a comma, its text"
             raise DataError(f"{name}: line {number} has no comma: {line.strip()[:60]!r}", hint=hint)
-        captions[image.strip()] = caption.strip()
+        captions |= {image.strip(): caption.strip()} if comma else {}
     return captions
 
 
