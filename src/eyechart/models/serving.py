@@ -23,14 +23,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.files import make_file
-from eyechart.models.chat import read_served
+from eyechart.models.chat import NOTHING, read_served
 from eyechart.models.environment import list_for_server
 from eyechart.models.hf import find_weights, hash_checkpoint
 from eyechart.models.openai import OpenAI
@@ -201,7 +200,7 @@ class Served(OpenAI):
             await asyncio.sleep(_LOOK_S)
         self.status = ""
 
-    async def ask(self, request: Request, more: Mapping[str, Any] = MappingProxyType({})) -> list[Reply]:
+    async def ask(self, request: Request, more: Mapping[str, Any] = NOTHING) -> list[Reply]:
         """Ask the server; if it has crashed meanwhile, the error says so."""
         try:
             return await super().ask(request, more)
@@ -411,10 +410,6 @@ class ServerProcess:
             return False
         return True
 
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
     def stop(self) -> None:
         """End it and everything it has started; returns when they have ended."""
         process = self._process
@@ -529,7 +524,7 @@ def take_server(key: tuple[str, ...]) -> tuple[ServerProcess, int] | None:
     if not _kept:
         return None
     found = _kept.pop(key, None)
-    if found is not None and found[0].is_running:
+    if found is not None and found[0].exit_code is None:
         return found
     for process, _ in _kept.values():
         process.stop()
@@ -539,7 +534,7 @@ def take_server(key: tuple[str, ...]) -> tuple[ServerProcess, int] | None:
 
 def leave_server(key: tuple[str, ...], process: ServerProcess, port: int) -> None:
     """Keep a server for the next run in a block of `keep_servers`; stop it elsewhere."""
-    if _kept is None or not process.is_running or key in _kept:
+    if _kept is None or process.exit_code is not None or key in _kept:
         process.stop()
     else:
         _kept[key] = process, port
