@@ -177,6 +177,7 @@ class Majority(Baseline):
 
     def _forget(self) -> None:
         self._counts: defaultdict[Key, Counter[str]] = defaultdict(Counter)
+        self._totals: Counter[Key] = Counter()
         self._ranked: dict[Key, list[str]] = {}
         self._lessons: defaultdict[object, list[Lessons]] = defaultdict(list)
         self._studied = hashlib.sha256().hexdigest()
@@ -198,6 +199,7 @@ class Majority(Baseline):
                 self._lessons[name].append(lessons)
             for key, golds in lessons.items():
                 self._counts[key].update(golds)
+                self._totals[key] += len(golds)
             digest.update(repr((sample.id, sample.question, sample.golds)).encode())
         self._studied = digest.hexdigest()
 
@@ -226,7 +228,7 @@ class Majority(Baseline):
             if key not in self._counts:
                 continue
             mine = Counter(gold for lessons in own.values() for gold in lessons.get(key, ()))
-            others = self._counts[key].total() - mine.total()
+            others = self._totals[key] - mine.total()
             best = self._find_best(key, mine, allowed)
             if best is None or (others < MIN_OTHERS and wording != wordings[-1]):
                 continue
