@@ -1,6 +1,7 @@
 """Originals of seven benchmarks, in small, to the annotation files that are published."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -430,3 +431,18 @@ def test_the_boxes_of_vstar_lie_beside_its_images(tmp_path: Path) -> None:
     source = AnnotationSource(name="vstar", path=written / "vstar_bench.jsonl", image_roots=(written,))
     found = [read_boxes(sample) for sample in source]
     assert found == [[Box(left=3, top=4, right=13, bottom=9)], []]
+
+
+def test_what_was_written_into_the_original_is_not_mistaken_for_it(tmp_path: Path) -> None:
+    folder = mme(tmp_path / "original")
+    for force in (False, True):
+        done = converters.get("mme-realworld-lite")(str(folder), folder / "out", force=force)
+        assert done.annotations.read_text(encoding="utf-8") == MME
+
+
+def test_images_that_cannot_be_told_apart_by_name(tmp_path: Path) -> None:
+    folder = mme(tmp_path / "original")
+    (folder / "imgs").rename(folder / "first")
+    shutil.copytree(folder / "first", folder / "second")
+    with pytest.raises(DataError, match="hint: unpack the images beside the data file"):
+        converters.get("mme-realworld-lite")(str(folder), tmp_path / "data")

@@ -33,6 +33,7 @@ from eyechart.types import Converted, ImageRef
 Values = Mapping[str, Any]
 Convert = Callable[[Values, int, str], dict[str, Any]]  # a row, its position, the image's name in it
 
+_UNPACK = "unpack the images beside the data file, as on the hub"
 _LETTERED = re.compile(r"\(([A-Z])\)")
 _PLACEHOLDER = re.compile(r"\s*<\|?image(?:_\d+|_pad)?\|?>[ \t]*\n?")
 
@@ -81,16 +82,25 @@ def convert_dataset(
 
 
 def _open_sources(layout: Layout, source: str) -> list[FileSource]:
-    options = SourceOptions(fields=layout.fields, allow_absolute=False)
     places: Sequence[str | Path] = [source]
     if layout.has_files or not is_hub(source):
         folder = fetch_repository(source) if is_hub(source) else Path(source).expanduser()
         places = _find_data_files(layout, folder)
-    try:
-        return [open_source(place, options) for place in places]
-    except UsageError as err:  # a column is not there
-        hint = f"give the original of {layout.dataset.title}, as in {layout.dataset.hub}; {err.hint}"
-        raise DataError(err.message.partition(": ")[2], hint=hint) from err
+    opened = []
+    for place in places:
+        # Where the paths of the data file do not say it, images are in one of these, or found by name.
+        folders = [Path(place).parent / name for name in ("imgs", "images", "data")]
+        root = next(filter(Path.is_dir, folders), None)
+        options = SourceOptions(fields=layout.fields, allow_absolute=False, image_root=root)
+        try:
+            opened.append(open_source(place, options))
+        except UsageError as err:  # a column is not there
+            hint = f"give the original of {layout.dataset.title}, as in {layout.dataset.hub}; {err.hint}"
+            raise DataError(err.message.partition(": ")[2], hint=hint) from err
+        except DataError as err:
+            err.hint = _UNPACK if "--image-root" in err.hint else err.hint
+            raise
+    return opened
 
 
 def _find_data_files(layout: Layout, source: Path) -> list[Path]:
@@ -191,7 +201,7 @@ class _ImageWriter:
             return self.loader.original(ref)
         except DataError as err:
             is_missing = isinstance(err, MissingImage)
-            hint = "unpack the images beside the data file, as on the hub" if is_missing else err.hint
+            hint = _UNPACK if is_missing else err.hint
             raise DataError(f"{where}: {err.message}", hint=hint) from err
 
 
