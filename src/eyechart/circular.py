@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET, parse_choices
+from eyechart.data.columns.answers import LETTERS, ROTATION_OFFSET, parse_choices
 from eyechart.data.samples import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders

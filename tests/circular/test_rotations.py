@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.circular import rotate_sample, rotate_samples, rotate_source
-from eyechart.data.columns.choices import parse_choices
+from eyechart.data.columns.answers import parse_choices
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample

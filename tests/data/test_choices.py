@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.columns.choices import LETTERS, label_choices, parse_choices
+from eyechart.data.columns.answers import LETTERS, label_choices, parse_choices
 
 WORDS = st.text(alphabet="abcdefgh ijkl0123456789", min_size=1, max_size=15).map(str.strip).filter(bool)
 STYLES = ["({}) ", "{}. ", "{}.", "{}) ", "{}: ", "{}、", "（{}）", "[{}] "]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from eyechart import stats
-from eyechart.data.columns.choices import parse_choices
+from eyechart.data.columns.answers import parse_choices
 from eyechart.readers.answers import read_polarity  # a file of choices does not need it
 from eyechart.readers.decide import find_gold_letter
 from eyechart.readers.default import find_written_choices

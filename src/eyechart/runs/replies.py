@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import ROTATION_OFFSET
+from eyechart.data.columns.answers import ROTATION_OFFSET
 from eyechart.data.files.replies import open_questions, parse_failure, read_log, read_replies, recognise
 from eyechart.data.samples import MemorySource
 from eyechart.engine.budget import BudgetGate

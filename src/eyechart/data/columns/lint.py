@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, ROTATION_OFFSET
+from eyechart.data.columns.answers import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns.image_columns import MediaColumn, MediaDetector, guess_media
 from eyechart.data.files.rows import find_row_number
 from eyechart.data.files.tables import NA_WORDS

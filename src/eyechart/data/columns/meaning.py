@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.data.columns.answers import (
+    LETTERS,
     ObjectGolds,
     as_letters,
     find_first_option,
@@ -27,7 +28,6 @@ from eyechart.data.columns.answers import (
     write_with_point,
 )
 from eyechart.data.columns.answers import to_text as to_text  # readers of other formats import it from here
-from eyechart.data.columns.choices import LETTERS
 from eyechart.data.columns.image_columns import (
     ALWAYS,
     MediaColumn,

@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.answers import to_text
-from eyechart.data.columns.choices import LETTERS
+from eyechart.data.columns.answers import LETTERS, to_text
 from eyechart.data.images.loading import ImageLoader
 from eyechart.data.images.pixels import inspect
 from eyechart.errors import DataError, UsageError

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, label_choices, read_lettered_choices
+from eyechart.data.columns.answers import LETTERS, label_choices, read_lettered_choices
 from eyechart.data.columns.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
 from eyechart.data.columns.meaning import to_text
 from eyechart.data.files.formats import find_file, guess_format

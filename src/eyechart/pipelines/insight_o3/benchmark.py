@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from eyechart.data.columns.choices import parse_choices
+from eyechart.data.columns.answers import parse_choices
 from eyechart.data.columns.image_columns import ImageCells
 from eyechart.data.columns.meaning import to_text
 from eyechart.data.files.formats import find_file, guess_format

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS
+from eyechart.data.columns.answers import LETTERS
 from eyechart.data.files.json_files import JsonWindow
 from eyechart.data.files.tables import BOM
 from eyechart.errors import DataError

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
-from eyechart.data.columns.choices import LETTERS, label_choices
+from eyechart.data.columns.answers import LETTERS, label_choices
 from eyechart.data.files.json_files import JsonReader, translate_json_errors
 from eyechart.data.files.rows import Reader, name_row
 from eyechart.data.files.sheets import refuse_bomb

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.circular import rotate_sample
-from eyechart.data.columns.choices import ROTATION_OFFSET
+from eyechart.data.columns.answers import ROTATION_OFFSET
 from eyechart.data.files.formats import UnknownFile, find_file, guess_format, resolve_origin
 from eyechart.data.files.replies import open_questions
 from eyechart.data.samples import ChangedSource, FileSource, LazySource
