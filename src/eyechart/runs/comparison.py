@@ -477,26 +477,24 @@ def choose_scorer(runs: Sequence[Run], labels: Sequence[str], name: str | None =
 
     Refuses runs without a common one, and runs that count questions differently.
     """
-    refuse_different_units(runs, labels)
     known = [list(run.manifest.get("versions") or [run.manifest.get("scorer", "")]) for run in runs]
-    common = [one for one in known[0] if all(one in names for names in known)]
-    if name is not None:
-        for run, label, names in zip(runs, labels, known, strict=True):
-            if name not in names:
-                raise UsageError(
-                    f"{name} has not scored {label} (it has: {', '.join(names)})",
-                    hint=f"add its scores: eyechart score {run.folder} --also-scorer {name}",
-                )
-        return name
     own = [str(run.manifest.get("scorer", "")) for run in runs]
-    if len(set(own)) == 1:
-        return own[0]
-    lacking = next((run for run, names in zip(runs, known, strict=True) if own[0] not in names), runs[-1])
-    add = f"add the scores of one to the other: eyechart score {lacking.folder} --also-scorer {own[0]}"
-    raise UsageError(
-        f"the runs have different scorers: {_tell_values(own, labels)}",
-        hint=f"compare under one that scored all of them: --scorer {common[0]}" if common else add,
-    )
+    for run, label, names in zip(runs, labels, known, strict=True):
+        if name is not None and name not in names:
+            raise UsageError(
+                f"{name} has not scored {label} (it has: {', '.join(names)})",
+                hint=f"add its scores: eyechart score {run.folder} --also-scorer {name}",
+            )
+    if name is None and len(set(own)) > 1:
+        common = [one for one in known[0] if all(one in names for names in known)]
+        lacking = next((run for run, names in zip(runs, known, strict=True) if own[0] not in names), runs[-1])
+        add = f"add the scores of one to the other: eyechart score {lacking.folder} --also-scorer {own[0]}"
+        raise UsageError(
+            f"the runs have different scorers: {_tell_values(own, labels)}",
+            hint=f"compare under one that scored all of them: --scorer {common[0]}" if common else add,
+        )
+    refuse_different_units(runs, labels)
+    return own[0] if name is None else name
 
 
 def refuse_different_units(runs: Sequence[Run], labels: Sequence[str]) -> None:
