@@ -9,9 +9,7 @@ linear time.
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -135,7 +133,10 @@ def is_unknown(token: Token) -> bool:
 
 def join_roles(tokens: Iterable[Token]) -> int:
     """What any of these words does."""
-    return functools.reduce(operator.or_, (token.roles for token in tokens), 0)
+    roles = 0
+    for token in tokens:
+        roles |= token.roles
+    return roles
 
 
 def find_tokens(text: str) -> tuple[list[Token], tuple[str, ...]]:

@@ -113,13 +113,12 @@ def _find_items(clauses: Sequence[Clause]) -> frozenset[int]:
     found: dict[int, str] = {}
     paired: dict[int, str] = {}
     for number, clause in enumerate(clauses):
-        words, place = clause.words, 0
-        while (
-            place < len(words)
-            and words[place].letters is None
-            and (words[place].is_mark or words[place].roles & r.OPTION or words[place].word.isdecimal())
-        ):
-            place += 1
+        words = clause.words
+        leads = (
+            token.letters is None and (token.is_mark or token.roles & r.OPTION or token.word.isdecimal())
+            for token in words
+        )
+        place = next((place for place, is_lead in enumerate(leads) if not is_lead), len(words))
         if clause.previous is not None and clause.previous.roles & r.ANSWER:
             continue  # it is headed
         for at in range(place, len(words) - 1):
@@ -140,10 +139,9 @@ def _find_items(clauses: Sequence[Clause]) -> frozenset[int]:
 
 def _is_pair(words: Sequence[Token], place: int) -> bool:
     """Whether a letter is followed by its own words: "B) dog"."""
-    after = place + 1
-    while after < len(words) and (words[after].is_mark or words[after].roles & r.ARTICLE):
-        after += 1
-    return after < len(words) and not words[after].is_letter and words[after].letters == words[place].letters
+    rest = (token for token in words[place + 1 :] if not (token.is_mark or token.roles & r.ARTICLE))
+    after = next(rest, words[place])
+    return not after.is_letter and after.letters == words[place].letters
 
 
 def _find_verdict(clause: Clause) -> int:

@@ -289,23 +289,19 @@ def list_names(stage: str) -> list[str]:
 
 def read_prompts(path: str | Path) -> dict[str, str]:
     """Stage -> prompt, from a YAML or JSON file. Stages that it does not name keep our prompt."""
-    prompts = check_texts(_content(path), path, judge_prompts.names(), what="stage of judging")
-    for stage, prompt in prompts.items():
-        _check_names(path, stage, prompt)
-    return prompts
-
-
-def _content(path: str | Path) -> Any:
-    """The content of the file; an error names the reason without the system's error number."""
     try:
-        return read_yaml(path)
-    except UsageError as err:
+        content = read_yaml(path)
+    except UsageError as err:  # names the reason without the system's error number
         reason = err.__cause__.strerror if isinstance(err.__cause__, OSError) else None
         raise UsageError(
             f"{path} cannot be read: {reason}" if reason else err.message,
             hint="--judge-prompts takes a YAML or JSON file with texts for any of: "
             + ", ".join(judge_prompts.names()),
         ) from err
+    prompts = check_texts(content, path, judge_prompts.names(), what="stage of judging")
+    for stage, prompt in prompts.items():
+        _check_names(path, stage, prompt)
+    return prompts
 
 
 def _check_names(path: str | Path, stage: str, prompt: str) -> None:

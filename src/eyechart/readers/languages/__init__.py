@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 Phrase = tuple[tuple[str, ...], int]
 
@@ -69,39 +70,32 @@ def load_languages() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     return tables
 
 
-class Lexicon:
-    """The phrases that a reply in some languages may hold, by their first word."""
+class Lexicon(NamedTuple):
+    """The phrases that a reply in some languages may hold; a character is a word of unspaced scripts."""
 
-    __slots__ = ("phrases", "words")
-
-    def __init__(self, phrases: Iterable[Phrase]) -> None:
-        roles: dict[tuple[str, ...], int] = {}
-        for words, role in phrases:
-            roles[words] = roles.get(words, 0) | role
-        # Words to their roles, and the first two words of a phrase to all of it, the longest first; a
-        # character is a word of unspaced scripts.
-        self.words: dict[str, int] = {}
-        self.phrases: dict[str, dict[str, list[Phrase]]] = {}
-        for words in sorted(roles, key=len, reverse=True):
-            role = NEUTRAL | SMALL if roles[words] & NEUTRAL else roles[words]
-            if role & IT and len(words) > 1:
-                role |= roles.get(words[-1:], 0) & BE  # "es ist"
-            if len(words) == 1:
-                self.words[words[0]] = role
-            else:
-                by_second = self.phrases.setdefault(words[0], {})
-                by_second.setdefault(words[1], []).append((words, role))
+    words: Mapping[str, int]  # their roles
+    phrases: Mapping[str, Mapping[str, Sequence[Phrase]]]  # by their first two words, the longest first
 
 
 @lru_cache(maxsize=64)
 def build_lexicon(codes: tuple[str, ...]) -> Lexicon:
     """The lexicon of these languages; words of other scripts than Latin are always known."""
-    return Lexicon(
-        (words, role)
-        for code, phrases in _split_phrases().items()
-        for words, role in phrases
-        if code in codes or not is_latin(words[0])
-    )
+    roles: dict[tuple[str, ...], int] = {}
+    for code, found in _split_phrases().items():
+        for phrase, role in found:
+            if code in codes or not is_latin(phrase[0]):
+                roles[phrase] = roles.get(phrase, 0) | role
+    words: dict[str, int] = {}
+    phrases: dict[str, dict[str, list[Phrase]]] = {}
+    for phrase in sorted(roles, key=len, reverse=True):
+        role = NEUTRAL | SMALL if roles[phrase] & NEUTRAL else roles[phrase]
+        if role & IT and len(phrase) > 1:
+            role |= roles.get(phrase[-1:], 0) & BE  # "es ist"
+        if len(phrase) == 1:
+            words[phrase[0]] = role
+        else:
+            phrases.setdefault(phrase[0], {}).setdefault(phrase[1], []).append((phrase, role))
+    return Lexicon(words, phrases)
 
 
 @lru_cache(maxsize=1)

@@ -380,14 +380,12 @@ _NAME_WORDS = r.words(
 
 def _breaks(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a sentence ends within some tokens; the dots of "www.example.com" do not end one."""
-    return any(
-        tokens[at].is_end
-        and tokens[at + 1].start > tokens[at].end
-        and not (
-            tokens[at].word == "." and (tokens[at - 1].word in ABBREVIATIONS or len(tokens[at - 1].word) == 1)
-        )
-        for at in range(first, last)
-    )
+    for at in range(first, last):
+        before, mark, after = (tokens[place] for place in (at - 1, at, at + 1))
+        is_short = mark.word == "." and (before.word in ABBREVIATIONS or len(before.word) == 1)
+        if mark.is_end and after.start > mark.end and not is_short:
+            return True
+    return False
 
 
 _LEADS = r.ANSWER | r.BE | r.SO | r.CHOOSE | r.THINK | r.OPTION | r.NOT
@@ -455,10 +453,10 @@ _RIGHT = frozenset(")]*`\"'}_>")
 def _mark_letters(text: str, tokens: list[Token], options: Options, codes: tuple[str, ...]) -> None:
     endings = frozenset(end for code in codes for end in load_languages()[code].get("letter_endings", ()))
     for place, token in enumerate(tokens):
-        char = _CYRILLIC.get(text[token.start], text[token.start])
-        is_joined = token.word[1:2] == "'" and token.word[2:] in endings
+        is_joined = endings and token.word[1:2] == "'" and token.word[2:] in endings
         if not (token.end - token.start == 1 or is_joined) or token.letters is not None:
             continue
+        char = _CYRILLIC.get(text[token.start], text[token.start])
         is_latin = char.isascii() and char.isalpha()
         if not (is_latin and _is_option_letter(text, tokens, place, options)):
             continue
