@@ -171,16 +171,18 @@ class Anthropic(ChatEndpoint):
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
         said = _decode(content)
         self.raise_error(said.error)
-        usage = _USAGE.read(said.usage)
+        details = said.stop_details if isinstance(said.stop_details, dict) else {}
+        why = map(details.get, ("category", "explanation"))
+        withheld = ": ".join(word for word in why if isinstance(word, str) and word)
         return [
             Reply.read(
                 "".join(block.text for block in said.content if block.type == "text"),
                 thinking="\n\n".join(block.thinking for block in said.content if block.type == "thinking"),
                 finish_reason=FINISHED.get(said.stop_reason or "", said.stop_reason or ""),
-                usage=usage,
+                usage=_USAGE.read(said.usage),
                 model=said.model,
                 latency_s=latency_s,
-                evidence=_explain_refusal(said.stop_details),
+                evidence={"withheld": withheld} if withheld else {},
                 calls=tuple(
                     ToolCall(block.name, msgspec.json.encode(block.input).decode(), block.id)
                     for block in said.content
@@ -229,10 +231,3 @@ _USAGE = UsageFields(
     reasoning="output_tokens_details.thinking_tokens",
     cached="cache_read_input_tokens",
 )
-
-
-def _explain_refusal(said: Any) -> dict[str, str]:
-    """Why an answer was withheld, where the API says so."""
-    words = [said.get(name) for name in ("category", "explanation")] if isinstance(said, dict) else []
-    why = ": ".join(word for word in words if isinstance(word, str) and word)
-    return {"withheld": why} if why else {}

@@ -200,6 +200,10 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
     if isinstance(content, list):  # some servers answer in parts
         content = _join_parts(content)
     refusal = _text_of(message.refusal)
+    # What some official scorers count as a failure: no content in place of an empty one, another role.
+    oddities: dict[str, Any] = {} if message.role == "assistant" else {"role": message.role}
+    if message.content is None and not refusal:
+        oddities["null_content"] = True
     reply = Reply.read(
         content,
         thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning),
@@ -207,7 +211,7 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
         usage=_USAGE.read(completion.usage),
         model=_text_of(completion.model),
         latency_s=latency_s,
-        evidence=_note_oddities(message, refusal),
+        evidence=oddities,
         calls=read_calls(message.tool_calls),
     )
     is_refused = bool(refusal) and not reply.text
@@ -216,15 +220,6 @@ def _read_choice(completion: _Completion, choice: _Choice, latency_s: float) -> 
 
 def _join_parts(content: Sequence[str | Mapping[str, Any]]) -> str:
     return "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
-
-
-def _note_oddities(message: _Message, refusal: str) -> dict[str, Any]:
-    """What some official scorers count as a failure: no content in place of an empty one, another role."""
-    is_null = message.content is None and not refusal
-    return {
-        **({"null_content": True} if is_null else {}),
-        **({"role": message.role} if message.role != "assistant" else {}),
-    }
 
 
 def _text_of(said: object) -> str:
