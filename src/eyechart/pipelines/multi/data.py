@@ -16,7 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eyechart.data.files.json_files import read_bytes
+import msgspec
+
+from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.data.images.substitutes import IMAGE_PATHS, read_caption_lines
 from eyechart.data.samples import MemorySource
 from eyechart.errors import DataError, UsageError, join_names
@@ -115,7 +117,10 @@ def open_multi(options: MultiOptions) -> MultiSource:
     remarks: list[str] = []
     subset = None
     if listed is not None:
-        subset = frozenset(names := files.read_hard_list(listed))
+        hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
+        with translate_json_errors(f"{listed.name}: not a list of question ids", hint=hint):
+            names = msgspec.json.decode(read_bytes(listed), type=list[str])
+        subset = frozenset(names)
         try:
             refuse_unknown_ids(names, {question.id for question in questions}, file=listed.name, of=file.name)
         except DataError as err:

@@ -32,16 +32,14 @@ def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     question = _Question(
         question_id=request.sample.id, question_image_number=meta.get("question_image_number", len(images))
     )
+    if images and len(asked) > 1:  # a round without an image has an empty path
+        left = iter(images)
+        images = [next(left) if image else "" for turn in asked for image in turn.images or [None]]
     if images:  # as published: no list without images, and classes rely on that
         question["image_list"] = images
     if system or SYSTEM_TEXT in meta:  # it is there but empty with split_sys and no_sys
         question[SYSTEM_TEXT] = system
     if len(asked) > 1:
-        if images:  # a round without an image has an empty path
-            left = iter(images)
-            question["image_list"] = [
-                next(left) if image else "" for turn in asked for image in turn.images or [None]
-            ]
         question["prompted_content_list"] = [turn.text for turn in asked]
     else:
         question["prompted_content"] = asked[0].text if asked else ""

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from eyechart.data.files.json_files import read_bytes, read_row_texts, translate_json_errors
+from eyechart.data.files.json_files import read_row_texts, translate_json_errors
 from eyechart.data.files.rows import PathRules
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.score import KINDS, TypeName
@@ -78,13 +78,6 @@ def read_problems(path: Path, *, only_labels: bool = False) -> dict[str, Problem
                 )
         problems[problem_id] = replace(problem, problem_id=problem_id)
     return problems
-
-
-def read_hard_list(path: Path) -> list[str]:
-    """The question ids in a list such as MULTI-Elite."""
-    hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
-    with translate_json_errors(f"{path.name}: not a list of question ids", hint=hint):
-        return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
 def read_rows(
