@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.files.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, StoreError, UsageError, translate_errors, translate_hint
 from eyechart.pipelines.insight_o3.arguments import (
     DEFAULT_FIELDS,
@@ -34,6 +33,7 @@ from eyechart.pipelines.insight_o3.benchmark import AnnotationSource, render_que
 from eyechart.pipelines.insight_o3.report import (
     find_low_rates,
     format_results_row,
+    read_result_file,
     summarise_trials,
     write_insight_o3,
 )
@@ -266,11 +266,7 @@ def _has_replies(run: Path) -> bool:
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    found = []
-    for trial in trials:
-        path = trial / "eval_metrics.json"
-        with translate_json_errors(str(path), hint="remove the folder, or choose another eval_name"):
-            found.append(json.loads(read_bytes(path)))
+    found = [read_result_file(trial / "eval_metrics.json", dict[str, Any]) or {} for trial in trials]
     try:
         return summarise_trials(found)
     except (KeyError, TypeError, AttributeError) as err:

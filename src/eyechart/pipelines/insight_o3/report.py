@@ -471,8 +471,8 @@ def _find_evaluations(root: Path) -> list[Evaluation]:
 
 
 def _read_evaluation(root: Path, path: Path) -> Evaluation:
-    arguments = _read_json(path / "args.json", dict[str, Any]) or {}
-    summary = _read_json(path / SUMMARY, _Summary)
+    arguments = read_result_file(path / "args.json", dict[str, Any]) or {}
+    summary = read_result_file(path / SUMMARY, _Summary)
     if "eyechart" in arguments:
         setting, dataset = str(arguments.get("model")), str(arguments.get("benchmark"))
     else:
@@ -502,7 +502,7 @@ def _tell_apart(found: Sequence[Evaluation]) -> list[Evaluation]:
     return list(found)
 
 
-def _read_json(path: Path, kind: Any) -> dict[str, Any] | None:
+def read_result_file(path: Path, kind: Any) -> dict[str, Any] | None:
     """A file that fits `kind`, as it is; None if there is none."""
     if not path.is_file():
         return None
