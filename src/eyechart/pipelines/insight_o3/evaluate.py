@@ -255,7 +255,14 @@ def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | N
             "eyechart cannot continue them, because it does not have their replies",
             hint=f"choose another eval_name, or finish them with the program that began them{shown}",
         )
-    return _summary_of(trials)
+    found = [read_result_file(trial / "eval_metrics.json", dict[str, Any]) or {} for trial in trials]
+    try:
+        return summarise_trials(found)
+    except (KeyError, TypeError, AttributeError) as err:
+        raise DataError(
+            f"{folder}: its eval_metrics.json are not those of this evaluation",
+            hint="choose another eval_name",
+        ) from err
 
 
 def _has_replies(run: Path) -> bool:
@@ -263,17 +270,6 @@ def _has_replies(run: Path) -> bool:
         return Journal.open(run / FILE_NAME).has_replies()
     except StoreError:  # a later version, say: keep it
         return True
-
-
-def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    found = [read_result_file(trial / "eval_metrics.json", dict[str, Any]) or {} for trial in trials]
-    try:
-        return summarise_trials(found)
-    except (KeyError, TypeError, AttributeError) as err:
-        raise DataError(
-            f"{trials[0].parent}: its eval_metrics.json are not those of this evaluation",
-            hint="choose another eval_name",
-        ) from err
 
 
 def _list_changes(arguments: Arguments) -> str:
