@@ -48,6 +48,29 @@ def test_on_a_cpu_nothing_changes() -> None:
     assert speed.find_tower(model).config._attn_implementation == before
 
 
+def test_grouped_attention_gives_the_tokens_of_sdpa() -> None:
+    """Rows of different length, which need a mask; four heads of queries share two of keys."""
+    model = make_qwen25_vl()
+    assert model.get_decoder().config._attn_implementation == "sdpa"
+    ids = torch.randint(20, 300, (3, 9), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    mask[0, :4] = mask[1, :1] = 0
+    wanted = {
+        "max_new_tokens": 12,
+        "do_sample": False,
+        "return_dict_in_generate": True,
+        "output_logits": True,
+    }
+    with torch.inference_mode():
+        expected = model.generate(input_ids=ids, attention_mask=mask, **wanted)
+        speed.use_grouped_attention(model.get_decoder())
+        assert model.get_decoder().layers[0].self_attn.config._attn_implementation == speed.GROUPED
+        found = model.generate(input_ids=ids, attention_mask=mask, **wanted)
+    assert torch.equal(found.sequences, expected.sequences)
+    for one, other in zip(found.logits, expected.logits, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
 def test_aligned_shapes_give_the_same_features() -> None:
     tower = speed.find_tower(make_qwen25_vl())
     grid = torch.tensor([[1, 4, 6], [1, 8, 4]])
