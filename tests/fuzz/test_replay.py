@@ -15,14 +15,14 @@ from fuzz.targets import TARGETS
 
 # Where a bug is planted: something that each target must reach.
 PLANTED = {
-    "tsv": "data.files.tables.DelimitedReader._names",
-    "csv": "data.files.tables.DelimitedReader._names",
+    "tsv": "data.files.tables.DelimitedReader._read_header",
+    "csv": "data.files.tables.DelimitedReader._read_header",
     "jsonl": "data.files.json_files.decode_record",
-    "json": "data.files.json_files._read_row",
+    "json": "data.files.json_files._find_rows",
     "parquet": "data.files.parquet._parquet_file",
     "workbook": "data.files.sheets._read_lines",
     "pdf": "data.files.pdf._call",
-    "image": "data.images.pixels._looks_whole",
+    "image": "data.images.pixels.is_complete",
     "answer": "model.chat.ChatEndpoint.read_error",
     "replies": "data.files.replies._read",
     "inspect": "pipelines.logs.inspect._entry",
