@@ -184,7 +184,7 @@ def list_values(thing: object, names: Iterable[str]) -> dict[str, Any]:
     """Attributes by name, as reading their JSON gives them; values may have a `to_json` of their own.
 
     >>> list_values(range(1, 3), ("start", "stop"))
-    {'start': 1, 'stop': 2}
+    {'start': 1, 'stop': 3}
     """
     return {name: _to_plain(getattr(thing, name)) for name in names}
 
