@@ -35,7 +35,7 @@ coverage: $(VENV)/.dev   ## the share of lines that the whole suite runs, and th
 	$(BIN)/python tools/coverage_table.py build/coverage.json | tee build/coverage.md
 
 versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
-	$(PYTHON) tools/versions.py --except $(PYTHON)
+	$(PYTHON) tools/versions.py --except $(PYTHON) $(if $(NEWEST),--newest)
 
 FLOOR := $(VENV)-floor
 FLOOR_EXTRAS := ocr parquet hub inspect multi pandas polars evalscope pdf

@@ -1,6 +1,6 @@
 """Run the fast tests with every other Python from 3.11 on that this machine has.
 
-    python tools/versions.py [--except python3] [-- PYTEST ARGUMENTS]
+    python tools/versions.py [--except python3] [--newest] [-- PYTEST ARGUMENTS]
 
 Interpreters are looked for on the PATH and among pyenv's. Each gets an environment of its own (.venv-3.12),
 which the next call uses again.
@@ -69,11 +69,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--except", dest="skipped", default="", help="the interpreter that is tested anyway")
+    parser.add_argument("--newest", action="store_true", help="only the newest of them")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest instead of those of `make fast`")
     args = parser.parse_args()
     skipped = shutil.which(args.skipped) if args.skipped else None
     tested = version_of(Path(skipped)) if skipped else None
     others = {version: python for version, python in find_interpreters().items() if version != tested}
+    if args.newest and others:
+        others = {max(others): others[max(others)]}
     if not others:
         print("no other Python from 3.11 on was found on this machine")
     failed = []
@@ -81,7 +84,7 @@ def main() -> int:
         name = ".".join(map(str, version))
         print(f"Python {name}: {python}", flush=True)
         inside = make_environment(python, name)
-        command = [str(inside), "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
+        command = [str(inside), "-m", "pytest", "-p", "no:cacheprovider", "-n", "3", "--dist", "worksteal"]
         selected = args.pytest or ["--hypothesis-profile", "fast", "-m", FAST]
         if subprocess.run([*command, *selected], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
