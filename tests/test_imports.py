@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import requires
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,16 @@ def test_nothing_heavy_is_imported(code: str) -> None:
 
 def test_an_endpoint_without_a_proxy_needs_no_aiohttp() -> None:
     assert "aiohttp" not in modules_after("import eyechart.models.openai")
+
+
+@pytest.mark.slow
+def test_a_plain_run_needs_no_templates(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tsv"
+    file.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tcat\tdog\tB\n", encoding="utf-8")
+    where = {"out": str(tmp_path / "runs"), "progress": False}
+    found = modules_after(f"import eyechart; eyechart.run({str(file)!r}, 'baseline/random', **{where!r})")
+    assert "sqlite3" in found
+    assert not found & {"aiohttp", "datasets", "jinja2", "numpy", "pandas", "rapidfuzz", "xlsxwriter", "yaml"}
 
 
 def test_scoring_alone_needs_little() -> None:

@@ -13,8 +13,6 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-from rapidfuzz.distance import OSA
-
 from eyechart.readers.clauses import to_plain
 from eyechart.readers.languages import load_languages
 from eyechart.replies import normalise_characters, unwrap
@@ -134,8 +132,11 @@ def _is_same_but_typo(one: str, other: str) -> bool:
     if max(len(one), len(other)) < _MIN_TYPO_CHARS or not (one.isalpha() and other.isalpha()):
         return False
     has_ends = one[0] == other[0] and one[-2:] == other[-2:]
-    has_letters = len(one) != len(other) or sorted(one) == sorted(other)
-    return has_ends and has_letters and OSA.distance(one, other) == 1
+    if not has_ends or (len(one) == len(other) and sorted(one) != sorted(other)):
+        return False
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(one, other) == 1
 
 
 # -- One form of every word

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -34,7 +34,6 @@ from eyechart.report.run_page import (
     open_samples_page,
     write_run_page,
 )
-from eyechart.runs.audit import Audit
 from eyechart.runs.comparison import compare_runs, label_runs
 from eyechart.runs.inputs import make_sent_loader
 from eyechart.runs.listing import Numbers, tell_selection
@@ -43,6 +42,9 @@ from eyechart.runs.results import Run
 from eyechart.store.folder import SUMMARY_NAME, find_siblings
 from eyechart.store.journal import Journal
 from eyechart.types import Result
+
+if TYPE_CHECKING:
+    from eyechart.runs.audit import Audit
 
 # For small copies of images at the end of a run: this share of the run's duration, within limits, and as long
 # as it takes if that is less than the most. `eyechart report --html` takes the time it needs.

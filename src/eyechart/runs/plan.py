@@ -21,11 +21,8 @@ from eyechart.data.columns.answers import read_schema
 from eyechart.data.images.substitutes import BlankImages
 from eyechart.data.samples import find_file_source, list_columns
 from eyechart.engine.judge import JudgeSetup
-from eyechart.engine.look import LookSetup
 from eyechart.engine.prepare import ImageSource, LookPreparer, Preparer
 from eyechart.errors import EyechartError, UsageError, name_role
-from eyechart.look.crops import Rules, usual_rules
-from eyechart.look.wording import read_words
 from eyechart.models.prices import Price
 from eyechart.models.python import adapt, name_of
 from eyechart.models.redact import redact_parameters
@@ -40,7 +37,6 @@ from eyechart.prompt.inputs import (
     reword,
     with_images_only,
 )
-from eyechart.prompt.template import list_known_names, make_template_prompt, read_template
 from eyechart.registry import aggregates, callbacks, scorers
 from eyechart.report.clusters import choose_rules
 from eyechart.report.counting import NO_GROUPS, check_groups
@@ -70,6 +66,8 @@ from eyechart.types import (
 )
 
 if TYPE_CHECKING:
+    from eyechart.engine.look import LookSetup
+    from eyechart.look.crops import Rules
     from eyechart.runs.shards import Shard
 
 _KEPT = ("about", "macro", "aggregate", "circular", "files", "judged_scorer")  # of a benchmark, by name
@@ -247,6 +245,8 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
     benchmark = find_benchmark(source, options)
     options = apply_parity(options, benchmark)
     if options.prompt_template:
+        from eyechart.prompt.template import read_template
+
         options = replace(options, prompt_template=read_template(options.prompt_template))
     texts: dict[str, Any] = {  # with absolute paths: the run folder is the same from everywhere
         name: str(Path(given).absolute())
@@ -298,6 +298,8 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     if shots is not None:
         prompt = shots.prompt
     if options.prompt_template:
+        from eyechart.prompt.template import list_known_names, make_template_prompt
+
         if unused := [name for name in options.settings if name in benchmark.prompt_settings]:
             raise UsageError(
                 f"--set {unused[0]} has no effect: a prompt template replaces the benchmark's prompt",
@@ -454,6 +456,9 @@ def choose_look(options: Options, model: Model) -> LookSetup | None:
     """How the run looks, checked against its model; None: the images are sent once."""
     if options.look is None:
         return None
+    from eyechart.engine.look import LookSetup
+    from eyechart.look.wording import read_words
+
     stated = read_capabilities(model)
     if not stated.takes_messages or stated.takes_rounds:
         raise UsageError(
@@ -495,6 +500,8 @@ def make_rules(
     >>> rules.scale, rules.crop_max_area
     (0.5, 800000.0)
     """
+    from eyechart.look.crops import Rules, usual_rules
+
     usual = usual_rules(protocol)
     # Of the rules, these two are options by themselves.
     names = {one.name for one in fields(Rules)} - {"protocol", "max_looks"}

@@ -30,7 +30,6 @@ from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, a
 from eyechart.files import look_beside
 from eyechart.models.specs import refuse_unknown
 from eyechart.prompt.default import PROMPT_HINT, build_chat_prompt, build_custom_prompt, make_prompt
-from eyechart.prompt.template import list_known_names
 from eyechart.registry import (
     benchmarks,
     find_benchmark_names,
@@ -188,6 +187,8 @@ def complete_benchmark(benchmark: Benchmark) -> Benchmark:
     own_groups = () if is_published or benchmark.group_by == _USUAL_GROUPS else benchmark.group_by
     peeked = list(islice(benchmark.source, _PEEK if own_groups else 1))
     if peeked and not is_ours(benchmark.prompt):
+        from eyechart.prompt.template import list_known_names
+
         benchmark = replace(benchmark, prompt=make_prompt(benchmark.prompt, list_known_names(peeked[0])))
         try_part("prompt", PROMPT_HINT, lambda: benchmark.prompt(peeked[0].without_golds()))
     if 0 < len(peeked) < _PEEK:
