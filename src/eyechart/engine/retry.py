@@ -294,7 +294,8 @@ class RetryingClient:
     async def _give_up(self, reason: ModelError, request: Request) -> None:
         """End the run; but not if only questions such as these are refused, and others can be answered."""
         if isinstance(reason, RefusesAll) or reason.status == _FORBIDDEN:
-            if self._plain is None or self._plain.done():
+            # What was answered is asked again at the next refusal; what was refused ends the run.
+            if self._plain is None or _said_yes(self._plain):
                 self._plain = asyncio.ensure_future(self._answers_plain_question(request))
             if await asyncio.shield(self._plain):
                 self.pool.is_proven = True
@@ -405,6 +406,10 @@ class RetryingClient:
     def _wrap_error(self, err: BaseException) -> ModelError:
         """An error inside a model, which may be a plug-in, is this sample's failure."""
         return ModelError(f"{self.model.name} raised {type(err).__name__}: {err}")
+
+
+def _said_yes(asked: asyncio.Future[bool]) -> bool:
+    return asked.done() and not asked.cancelled() and not asked.exception() and asked.result()
 
 
 # -- Attempts and the circuit breaker.
